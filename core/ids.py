@@ -1,0 +1,67 @@
+"""Identifiers: ULIDs for what is new, ULID-shaped hashes for what is imported, and scope names.
+
+Order never comes from an id, only from the change sequence, so a clock that jumps does no harm.
+"""
+
+import hashlib
+import re
+import unicodedata
+
+from ulid import ULID
+
+from shiyi.core.errors import UsageError
+
+_ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+_SCOPE = re.compile(r"\w[\w.@+:-]{0,63}")
+MAX_EXTERNAL_ID = 512
+
+
+def new_id() -> str:
+    """Return a fresh 26-character ULID."""
+    return str(ULID())
+
+
+def is_id(text: str) -> bool:
+    """Tell whether `text` has the form of an id."""
+    return _ID.fullmatch(text) is not None
+
+
+def derived_id(scope: str, key: str) -> str:
+    """Return the id that `key`, an identity given by a source, always has in `scope`.
+
+    The same import therefore meets its own rows again. 128 bits of SHA-256, written as a ULID.
+    """
+    digest = hashlib.sha256(f"{scope}\0{key}".encode("utf-8", "surrogatepass")).digest()
+    return str(ULID.from_bytes(digest[:16]))
+
+
+def resolve_id(scope: str, reference: str) -> str:
+    """Return the id for `reference`: an id as it is, any other name by `derived_id`."""
+    return reference if is_id(reference) else derived_id(scope, reference)
+
+
+def check_id(text: str) -> str:
+    """Return `text` when it is an id.
+
+    Raises UsageError otherwise; the message does not repeat the value.
+    """
+    if not is_id(text):
+        raise UsageError(
+            "An id is 26 characters of digits and capital letters, as `shiyi list` shows it."
+        )
+    return text
+
+
+def check_scope(name: str) -> str:
+    """Return the scope name in NFC.
+
+    Raises UsageError unless it is 1 to 64 letters (of any script), digits and `_ . @ + : -`,
+    starting with a letter, digit or `_`.
+    """
+    normal = unicodedata.normalize("NFC", name)
+    if not _SCOPE.fullmatch(normal):
+        raise UsageError(
+            "A scope name is 1 to 64 letters (of any script), digits and _ . @ + : - and starts "
+            "with a letter, a digit or _; for example `me` or `工作`."
+        )
+    return normal

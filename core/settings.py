@@ -1,0 +1,74 @@
+"""Where a home lies and what can be set: command line, then environment, then settings.toml."""
+
+import os
+import tomllib
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+import platformdirs
+
+from shiyi.core.errors import UsageError
+
+SETTINGS_FILE = "settings.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a person may set in `settings.toml`, or as SHIYI_<NAME> in the environment.
+
+    model: `default` (embedded), `none` (keywords only), a directory, or the name of a
+        sentence-transformers model that is already on this machine.
+    query_prompt, passage_prompt: put before the text; empty means the model's own.
+    scope: used when a command names none.
+    tokens: the counter behind budgets: `o200k`, `cl100k` or `bytes`.
+    """
+
+    model: str = "default"
+    query_prompt: str = ""
+    passage_prompt: str = ""
+    scope: str = "me"
+    tokens: str = "o200k"
+
+
+def home_directory(given: str | os.PathLike[str] | None = None) -> Path:
+    """Return the home: the given path, else SHIYI_HOME, else the platform's data directory.
+
+    Raises UsageError for a path with a NUL character.
+    """
+    chosen = given or os.environ.get("SHIYI_HOME") or platformdirs.user_data_path("shiyi")
+    if "\0" in os.fspath(chosen):
+        raise UsageError("A home path cannot hold a NUL character.")
+    return Path(chosen).expanduser().absolute()
+
+
+def load_settings(home: Path, **given: str | None) -> Settings:
+    """Return the settings of `home`; what is `given` and not None wins.
+
+    Raises UsageError for a settings file that is not TOML, an unknown name or a wrong type.
+    """
+    names = {field.name for field in fields(Settings)}
+    from_file = _read_settings_file(home / SETTINGS_FILE, names)
+    from_environment = {
+        name: os.environ[f"SHIYI_{name.upper()}"]
+        for name in names
+        if f"SHIYI_{name.upper()}" in os.environ
+    }
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return replace(Settings(), **{**from_file, **from_environment, **chosen})
+
+
+def _read_settings_file(path: Path, names: set[str]) -> dict[str, str]:
+    if not path.is_file():
+        return {}
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not valid TOML: {error}. Correct it or remove it.") from None
+    for name, value in content.items():
+        if name not in names:
+            raise UsageError(
+                f"{path}: unknown setting {name!r}; known: {', '.join(sorted(names))}."
+            )
+        if not isinstance(value, str):
+            raise UsageError(f"{path}: {name} is a text in quotes, not {type(value).__name__}.")
+    return content

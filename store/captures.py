@@ -1,0 +1,100 @@
+"""Captures: append-only, found by id; their words are exactly what was given."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from shiyi.store.database import Database, naive, utc
+from shiyi.store.rows import Capture, encode_json
+
+_COLUMNS = (
+    "scope, capture_id, text, utf8_sha256, recorded_at, captured_at, speaker, session_id, "
+    "turn_id, previous_id, origin, fidelity, source_path, external_id, attrs"
+)
+_INSERT = f"""
+    INSERT INTO captures ({_COLUMNS})
+    SELECT unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?),
+           unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?)
+    ON CONFLICT DO NOTHING
+    RETURNING scope, capture_id
+"""
+_BY_ID = f"SELECT {_COLUMNS} FROM captures WHERE scope = ? AND capture_id = ?"  # noqa: S608
+_BY_IDS = f"""
+    SELECT {_COLUMNS} FROM captures WHERE scope = ? AND list_contains(?, capture_id)
+"""  # noqa: S608
+_ALL = f"SELECT {_COLUMNS} FROM captures WHERE scope = ? ORDER BY capture_id"  # noqa: S608
+_PAGE = f"""
+    SELECT {_COLUMNS} FROM captures WHERE scope = ? AND capture_id > ?
+    ORDER BY capture_id LIMIT ?
+"""  # noqa: S608
+_FEW = 8
+
+
+def insert_captures(database: Database, captures: Sequence[Capture]) -> set[tuple[str, str]]:
+    """Append what is new and return its (scope, capture_id); an id already there is left alone."""
+    return {(row[0], row[1]) for row in database.insert(_INSERT, [_row(c) for c in captures])}
+
+
+def find_capture(database: Database, scope: str, capture_id: str) -> Capture | None:
+    """Return one capture, or None."""
+    found = database.rows(_BY_ID, [scope, capture_id])
+    return _capture(found[0]) if found else None
+
+
+def find_captures(database: Database, scope: str, ids: Sequence[str]) -> dict[str, Capture]:
+    """Return the captures among `ids` that exist."""
+    if len(ids) <= _FEW:  # the key index serves single look-ups; a list scans the column
+        singles = (find_capture(database, scope, one) for one in ids)
+        return {c.capture_id: c for c in singles if c is not None}
+    rows = database.rows(_BY_IDS, [scope, list(ids)])
+    return {c.capture_id: c for c in map(_capture, rows)}
+
+
+def iterate_captures(database: Database, scope: str) -> Iterator[Capture]:
+    """Yield every capture of the scope in id order, in bounded memory."""
+    for batch in database.batches(_ALL, [scope]):
+        yield from map(_capture, batch)
+
+
+def page_captures(database: Database, scope: str, after: str, limit: int) -> list[Capture]:
+    """Return up to `limit` captures whose id follows `after`, in id order."""
+    return [_capture(row) for row in database.rows(_PAGE, [scope, after, limit])]
+
+
+def capture_hashes(database: Database, scope: str, ids: Sequence[str]) -> dict[str, str]:
+    """Return the SHA-256 of the captures among `ids` that exist."""
+    query = """
+        SELECT capture_id, utf8_sha256 FROM captures
+        WHERE scope = ? AND list_contains(?, capture_id)
+    """
+    return dict(database.rows(query, [scope, list(ids)])) if ids else {}
+
+
+def last_of_session(database: Database, scope: str, session_id: str) -> str | None:
+    """Return the id of the newest capture of a session, or None."""
+    query = """
+        SELECT id FROM changes JOIN captures
+          ON captures.scope = changes.scope AND captures.capture_id = changes.id
+        WHERE changes.scope = ? AND what = 'capture' AND session_id = ?
+        ORDER BY seq DESC LIMIT 1
+    """
+    found = database.rows(query, [scope, session_id])
+    return found[0][0] if found else None
+
+
+def _row(capture: Capture) -> tuple[Any, ...]:
+    return (
+        capture.scope, capture.capture_id, capture.text, capture.utf8_sha256,
+        naive(capture.recorded_at), naive(capture.captured_at), capture.speaker,
+        capture.session_id, capture.turn_id, capture.previous_id, capture.origin,
+        capture.fidelity, capture.source_path, capture.external_id, encode_json(capture.attrs),
+    )  # fmt: skip
+
+
+def _capture(row: tuple[Any, ...]) -> Capture:
+    return Capture(
+        scope=row[0], capture_id=row[1], text=row[2], utf8_sha256=row[3],
+        recorded_at=row[4] and utc(row[4]), captured_at=utc(row[5]), speaker=row[6],
+        session_id=row[7], turn_id=row[8], previous_id=row[9], origin=row[10], fidelity=row[11],
+        source_path=row[12], external_id=row[13], attrs=json.loads(row[14]),
+    )  # fmt: skip

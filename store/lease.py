@@ -1,0 +1,48 @@
+"""One process owns a home, by a kernel lock that dies with its holder."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from shiyi.core.errors import HomeBusyError
+from shiyi.core.files import write_atomically
+
+LOCK_FILE = "lock"
+OWNER_FILE = "owner.json"
+
+
+class Lease:
+    """Ownership of a home for the life of this object. The lock file is never removed.
+
+    Raises HomeBusyError when another process, or another opening in this one, holds it.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._lock = FileLock(home / LOCK_FILE, mode=0o600, timeout=0)
+        try:
+            self._lock.acquire()
+        except Timeout:
+            raise HomeBusyError(
+                f"The home {home} is in use by {_holder(home)}. Wait until it is done or stop it; "
+                "nothing was changed."
+            ) from None
+        owner = {"pid": os.getpid(), "program": Path(sys.argv[0] or "python").name}
+        write_atomically(home / OWNER_FILE, json.dumps(owner).encode("utf-8"))
+
+    def release(self) -> None:
+        """Give the home up."""
+        (self._home / OWNER_FILE).unlink(missing_ok=True)
+        self._lock.release()
+
+
+def _holder(home: Path) -> str:
+    """Name the holder for a person; what the file says is never acted upon."""
+    try:
+        owner = json.loads((home / OWNER_FILE).read_text("utf-8"))
+        return f"process {int(owner['pid'])} ({str(owner['program'])[:40]})"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"

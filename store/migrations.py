@@ -1,0 +1,96 @@
+"""Numbered schema migrations: forward only, append only, each in one transaction."""
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (  # 1: captures, records, links, and the feed that the index follows
+        """
+        CREATE TABLE scopes (
+            scope VARCHAR PRIMARY KEY,
+            created_at TIMESTAMP NOT NULL
+        )
+        """,
+        """
+        CREATE TABLE captures (
+            scope VARCHAR NOT NULL,
+            capture_id VARCHAR NOT NULL,
+            text VARCHAR NOT NULL,
+            utf8_sha256 VARCHAR NOT NULL,
+            recorded_at TIMESTAMP NOT NULL,
+            captured_at TIMESTAMP,
+            speaker VARCHAR NOT NULL,
+            session_id VARCHAR,
+            turn_id VARCHAR,
+            previous_id VARCHAR,
+            origin VARCHAR NOT NULL,
+            fidelity VARCHAR NOT NULL,
+            source_path VARCHAR,
+            external_id VARCHAR,
+            attrs VARCHAR NOT NULL,
+            PRIMARY KEY (scope, capture_id)
+        )
+        """,
+        """
+        CREATE TABLE records (
+            scope VARCHAR NOT NULL,
+            record_id VARCHAR NOT NULL,
+            version INTEGER NOT NULL,
+            kind VARCHAR NOT NULL,
+            layer VARCHAR NOT NULL,
+            status VARCHAR NOT NULL,
+            title VARCHAR NOT NULL,
+            gist VARCHAR NOT NULL,
+            detail VARCHAR,
+            topics VARCHAR[] NOT NULL,
+            aliases VARCHAR[] NOT NULL,
+            salience INTEGER NOT NULL,
+            salience_source VARCHAR NOT NULL,
+            date_start DATE,
+            date_end DATE,
+            date_precision VARCHAR NOT NULL,
+            date_basis VARCHAR NOT NULL,
+            phase VARCHAR,
+            created_at TIMESTAMP NOT NULL,
+            updated_at TIMESTAMP NOT NULL,
+            expires_at TIMESTAMP,
+            confidence DOUBLE,
+            sensitivity VARCHAR,
+            reason VARCHAR,
+            external_id VARCHAR,
+            attrs VARCHAR NOT NULL,
+            PRIMARY KEY (scope, record_id, version)
+        )
+        """,
+        """
+        CREATE TABLE links (
+            scope VARCHAR NOT NULL,
+            src VARCHAR NOT NULL,
+            rel VARCHAR NOT NULL,
+            dst VARCHAR NOT NULL,
+            span_start INTEGER NOT NULL,
+            span_end INTEGER NOT NULL,
+            attrs VARCHAR NOT NULL,
+            PRIMARY KEY (scope, src, rel, dst, span_start, span_end)
+        )
+        """,
+        """
+        CREATE TABLE changes (
+            seq BIGINT NOT NULL,
+            scope VARCHAR NOT NULL,
+            what VARCHAR NOT NULL,
+            id VARCHAR NOT NULL,
+            version INTEGER NOT NULL,
+            changed_at TIMESTAMP NOT NULL
+        )
+        """,
+        """
+        CREATE TABLE idempotency (
+            scope VARCHAR NOT NULL,
+            idempotency_key VARCHAR NOT NULL,
+            request_sha256 VARCHAR NOT NULL,
+            result VARCHAR NOT NULL,
+            created_at TIMESTAMP NOT NULL,
+            PRIMARY KEY (scope, idempotency_key)
+        )
+        """,
+    ),
+)
+SCHEMA_VERSION = len(MIGRATIONS)

@@ -1,0 +1,115 @@
+"""The rows of the store as immutable values. Times are aware UTC; texts are exactly as given."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any
+
+Attributes = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
+    """One message or document, byte for byte; never changed.
+
+    captured_at is when it was said, if known; recorded_at when it was kept. previous_id is the
+    capture before it in the same dialogue. external_id is the name its source gave it.
+    """
+
+    scope: str
+    capture_id: str
+    text: str
+    utf8_sha256: str
+    recorded_at: datetime
+    captured_at: datetime | None = None
+    speaker: str = "user"
+    session_id: str | None = None
+    turn_id: str | None = None
+    previous_id: str | None = None
+    origin: str = "conversation"
+    fidelity: str = "verbatim"
+    source_path: str | None = None
+    external_id: str | None = None
+    attrs: Attributes = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One version of a derived statement.
+
+    salience is 0 to 100. date_start and date_end are inclusive days. etag names the content:
+    two versions with the same statement have the same etag.
+    """
+
+    scope: str
+    record_id: str
+    version: int
+    kind: str
+    layer: str
+    status: str = "active"
+    title: str
+    gist: str
+    detail: str | None = None
+    topics: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    salience: int = 30
+    salience_source: str = "default"
+    date_start: date | None = None
+    date_end: date | None = None
+    date_precision: str = "unknown"
+    date_basis: str = "unknown"
+    phase: str | None = None
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime | None = None
+    confidence: float | None = None
+    sensitivity: str | None = None
+    reason: str | None = None
+    external_id: str | None = None
+    attrs: Attributes = field(default_factory=dict)
+
+    @property
+    def etag(self) -> str:
+        """Sixteen hex digits of the SHA-256 of the statement; times and reasons do not count."""
+        statement = [
+            self.kind, self.layer, self.status, self.title, self.gist, self.detail,
+            list(self.topics), list(self.aliases), self.salience,
+            _iso(self.date_start), _iso(self.date_end), self.date_precision, self.date_basis,
+            self.phase, _iso(self.expires_at), self.confidence, self.sensitivity, self.attrs,
+        ]  # fmt: skip
+        return hashlib.sha256(encode_json(statement).encode("utf-8")).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A typed edge. For `quotes`, span_start and span_end are code points of the capture."""
+
+    scope: str
+    src: str
+    rel: str
+    dst: str
+    span_start: int = -1
+    span_end: int = -1
+    attrs: Attributes = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One step of the feed that the index follows. what: capture, record or link."""
+
+    seq: int
+    scope: str
+    what: str
+    id: str
+    version: int
+
+
+def encode_json(value: Any) -> str:
+    """Return canonical JSON: sorted keys, no spaces, Unicode as it is."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _iso(value: date | None) -> str | None:
+    return None if value is None else value.isoformat()
