@@ -1,0 +1,155 @@
+"""Our own form: one capture or record a line (docs/import.md)."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import IO, Any
+
+from shiyi.core.errors import UsageError
+from shiyi.core.text import check_text
+from shiyi.lifecycle.readers.fields import Fields, midnight, short_form, wrong_type
+from shiyi.lifecycle.readers.identity import Occurrences, Seen, hashed_key
+from shiyi.lifecycle.readers.items import CaptureItem, Item, Quote, RecordItem
+from shiyi.lifecycle.readers.lines import items_of_lines
+from shiyi.lifecycle.readers.source import SAME_AGAIN, Reading
+from shiyi.store.kinds import (
+    DATE_BASES,
+    DATE_PRECISIONS,
+    FIDELITIES,
+    KINDS,
+    LAYERS,
+    ORIGINS,
+    STATUSES,
+)
+from shiyi.store.rows import encode_json
+
+_DEFAULT_LAYER = "core"
+
+
+class JsonlReader:
+    """Reads the lines of one or more files that belong together."""
+
+    def __init__(self, reading: Reading) -> None:
+        """Read as part of `reading`."""
+        self._reading = reading
+        self._last_of_session: dict[tuple[str | None, str], str] = {}
+        self._seen = Seen()
+        self._occurrences = Occurrences("jsonl")
+
+    def read(self, stream: IO[bytes], source: str, name: str) -> Iterator[Item]:
+        """Return the items of one file. `source` is the path as given, `name` its short form."""
+        self._occurrences = Occurrences("jsonl")
+        make = partial(self._item, name=name)
+        return items_of_lines(stream, source, self._reading, make)
+
+    def _item(self, content: dict[str, Any], name: str) -> Item | None:
+        fields = Fields(content)
+        form = fields.take("type")
+        if form is None:
+            form = "capture" if "text" in fields else "record" if "kind" in fields else None
+        if form == "capture":
+            return self._capture(fields, name)
+        if form == "record":
+            return self._record(fields, content)
+        raise UsageError(
+            'type is "capture" or "record"; without it, a line with text is a capture and one '
+            "with kind is a record."
+        )
+
+    def _capture(self, fields: Fields, name: str) -> CaptureItem | None:
+        text = fields.take("text")
+        if text is None:
+            raise UsageError("A capture has a text.")
+        if not isinstance(text, str):
+            raise wrong_type("text", "a text", text)
+        check_text(text)
+        external_id, speaker = fields.name("id"), fields.text("speaker") or "user"
+        session, scope = fields.name("session"), fields.name("scope")
+        captured_at, days = fields.instant("captured_at"), fields.days("date")
+        if captured_at is None and days is not None:
+            captured_at = midnight(days.start)
+        linked = "previous" in fields
+        previous = fields.name("previous")
+        key = external_id or self._occurrences.key(
+            session=session, speaker=speaker, captured_at=captured_at, text=text
+        )
+        if session is not None and not linked:
+            previous = self._last_of_session.get((scope, session))
+        item = CaptureItem(
+            key=key, text=text, speaker=speaker, session=session, previous=previous,
+            captured_at=captured_at, date=None if days is None else short_form(days),
+            origin=fields.choice("origin", ORIGINS, "conversation" if session else "import"),
+            fidelity=fields.choice("fidelity", FIDELITIES, "verbatim"),
+            source_path=fields.text("source") or name, scope=scope, external_id=external_id,
+            attrs=fields.rest(),
+        )  # fmt: skip
+        if self._again(f"capture\0{scope}\0{key}", text):
+            return None
+        if session is not None:
+            self._last_of_session[scope, session] = key
+        return item
+
+    def _record(self, fields: Fields, content: dict[str, Any]) -> RecordItem | None:
+        external_id, scope = fields.name("id"), fields.name("scope")
+        statement = encode_json(content)
+        key = external_id or hashed_key("jsonl", "record", statement)
+        title, gist = fields.text("title"), fields.text("gist")
+        if title is None and gist is None:
+            raise UsageError("A record has a title or a gist.")
+        item = RecordItem(
+            key=key, external_id=external_id, scope=scope,
+            kind=fields.choice("kind", KINDS),
+            layer=fields.choice("layer", LAYERS, _DEFAULT_LAYER),
+            title=title or gist or "", gist=gist or title or "", detail=fields.text("detail"),
+            topics=fields.texts("topics"), aliases=fields.texts("aliases"),
+            salience=fields.salience("salience"), **_dates(fields),
+            phase=fields.text("phase"), status=fields.choice("status", STATUSES, "active"),
+            quotes=tuple(_quote(one) for one in fields.list("quotes")),
+            supersedes=fields.names("supersedes"), contradicts=fields.names("contradicts"),
+            reason=fields.text("reason"), attrs=fields.rest(),
+        )  # fmt: skip
+        return None if self._again(f"record\0{scope}\0{key}", statement) else item
+
+    def _again(self, name: str, content: str) -> bool:
+        again = self._seen.again(name, content)
+        if again:
+            self._reading.skip(SAME_AGAIN)
+        return again
+
+
+def _dates(fields: Fields) -> dict[str, Any]:
+    days, start, end = (fields.days(name) for name in ("date", "date_start", "date_end"))
+    if days is not None and (start or end):
+        raise UsageError("Give date, or date_start and date_end, but not both.")
+    first = days or start
+    last = days or end or start
+    if first is None and last is not None:
+        raise UsageError("A date_end needs a date_start.")
+    precision, basis = "unknown", "unknown"
+    if first is not None and last is not None:
+        if last.end < first.start:
+            raise UsageError("date_end cannot lie before date_start; swap them.")
+        precision, basis = first.precision if first == last else "range", "stated"
+    return {
+        "date_start": first and first.start,
+        "date_end": last and last.end,
+        "date_precision": fields.choice("date_precision", DATE_PRECISIONS, precision),
+        "date_basis": fields.choice("date_basis", DATE_BASES, basis),
+    }
+
+
+def _quote(content: Any) -> Quote:
+    if not isinstance(content, dict):
+        raise wrong_type("quotes", "a list of objects", content, inside=True)
+    fields = Fields(content)
+    capture, text = fields.name("capture"), fields.text("text")
+    start, end = fields.take("start"), fields.take("end")
+    if capture is None:
+        raise UsageError("A quote names its capture.")
+    if start is None and end is None:
+        return Quote(capture, text)
+    for value in (start, end):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise UsageError("A quote has both start and end, whole numbers, or neither.")
+    if not 0 <= start < end:
+        raise UsageError("A quote starts at 0 or later and ends after its start.")
+    return Quote(capture, text, start, end)

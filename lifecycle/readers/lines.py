@@ -1,0 +1,29 @@
+"""Files of one JSON object a line: each becomes an item, or says why not."""
+
+from collections.abc import Callable, Iterator
+from typing import IO, Any
+
+from shiyi.core.errors import UsageError
+from shiyi.lifecycle.readers.items import Item, LineError
+from shiyi.lifecycle.readers.source import Reading, read_lines, too_long
+from shiyi.lifecycle.readers.strictjson import decode_object
+
+MakeItem = Callable[[dict[str, Any]], Item | None]
+
+
+def items_of_lines(
+    stream: IO[bytes], source: str, reading: Reading, make: MakeItem
+) -> Iterator[Item]:
+    """Yield what `make` returns for each object; a line it refuses becomes a LineError."""
+    for line in read_lines(stream):
+        reading.consumed(line.size)
+        if line.content is None:
+            yield LineError(source, line.number, too_long())
+        elif line.content.strip():
+            try:
+                item = make(decode_object(line.content))
+            except UsageError as error:
+                yield LineError(source, line.number, str(error))
+            else:
+                if item is not None:
+                    yield item
