@@ -1,15 +1,17 @@
 """Readers: files in, a stream of typed items out; no database, no network, nothing changed.
 
-One bad line never stops the rest: it comes out as a LineError in its place.
+One bad line never stops the rest: it comes out as a LineError in its place. The same words read
+again, from a folder moved elsewhere or a longer version of the same chat, have the same keys.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from shiyi.core.errors import UsageError
-from shiyi.lifecycle.readers.beir import BeirReader
-from shiyi.lifecycle.readers.detect import FORMATS, check_there, detect
+from shiyi.lifecycle.readers.beir import beir_items, beir_size
+from shiyi.lifecycle.readers.claude_code import transcript_items, transcript_size
+from shiyi.lifecycle.readers.detect import FORMATS, check_format, check_there, detect
+from shiyi.lifecycle.readers.exports import export_items, export_size
 from shiyi.lifecycle.readers.items import (
     CaptureItem,
     Item,
@@ -18,13 +20,34 @@ from shiyi.lifecycle.readers.items import (
     RecordItem,
     Skipped,
 )
-from shiyi.lifecycle.readers.jsonl import JsonlReader
-from shiyi.lifecycle.readers.source import OnBytes, Reading, file_error, open_regular, printable
+from shiyi.lifecycle.readers.jsonl import jsonl_items, jsonl_size
+from shiyi.lifecycle.readers.notes import markdown_items, markdown_size, text_items, text_size
+from shiyi.lifecycle.readers.source import OnBytes, Reading
 
 __all__ = [
-    "FORMATS", "CaptureItem", "Item", "LineError", "Quote", "RecordItem", "Skipped", "detect",
-    "progress_total", "read",
-]  # fmt: skip
+    "FORMATS",
+    "CaptureItem",
+    "Item",
+    "LineError",
+    "Quote",
+    "RecordItem",
+    "Skipped",
+    "detect",
+    "progress_total",
+    "read",
+]
+
+_Reader = Callable[[Path, Reading], Iterator[Item]]
+_Size = Callable[[Path], int]
+_FORMATS: dict[str, tuple[_Reader, _Size]] = {
+    "jsonl": (jsonl_items, jsonl_size),
+    "markdown": (markdown_items, markdown_size),
+    "text": (text_items, text_size),
+    "chatgpt": (partial(export_items, form="chatgpt"), export_size),
+    "claude": (partial(export_items, form="claude"), export_size),
+    "claude-code": (transcript_items, transcript_size),
+    "beir": (beir_items, beir_size),
+}
 
 
 def read(
@@ -35,47 +58,27 @@ def read(
 ) -> Iterator[Item]:
     """Return the items of a file or folder, in order; the counts of what was left out come last.
 
-    `on_bytes` is called with the number of bytes each step consumed.
+    `on_bytes` is called with the number of bytes that each step consumed.
     Raises UsageError, before anything is read, when the path or the format is unknown.
     """
-    chosen = _chosen(path, format)
-    return _read(path, chosen, Reading(on_bytes))
+    read_items, _ = _FORMATS[_chosen(path, format)]
+    return _all_items(path, read_items, Reading(on_bytes))
 
 
 def progress_total(path: Path, *, format: str = "auto") -> int:  # noqa: A002 - as in read
-    """Return the number of bytes that reading `path` will consume."""
-    return sum(file.stat().st_size for file in _files(path, _chosen(path, format)))
+    """Return the number of bytes that `read` will report for this path."""
+    _, size = _FORMATS[_chosen(path, format)]
+    return size(path)
 
 
 def _chosen(path: Path, form: str) -> str:
     check_there(path)
     if form == "auto":
         return detect(path)
-    if form not in FORMATS:
-        raise UsageError(f"There is no format of this name; choose among {', '.join(FORMATS)}.")
+    check_format(path, form)
     return form
 
 
-def _files(path: Path, form: str) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    if form == "beir":
-        return [path / "corpus.jsonl"]
-    ours = [path / name for name in ("captures.jsonl", "records.jsonl")]
-    return [file for file in ours if file.is_file()] or sorted(path.glob("*.jsonl"))
-
-
-def _read(path: Path, form: str, reading: Reading) -> Iterator[Item]:
-    jsonl = JsonlReader(reading)
-    for file in _files(path, form):
-        try:
-            if form == "beir":
-                yield from BeirReader(reading).read(
-                    partial(open_regular, file), printable(file), file.name
-                )
-            else:
-                with open_regular(file) as stream:
-                    yield from jsonl.read(stream, printable(file), printable(file.name))
-        except (OSError, UsageError) as error:
-            yield file_error(file, error)
+def _all_items(path: Path, read_items: _Reader, reading: Reading) -> Iterator[Item]:
+    yield from read_items(path, reading)
     yield from reading.skips()

@@ -3,16 +3,24 @@
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import IO, Any
 
-from shiyi.core.dates import parse_day_range, parse_timestamp
 from shiyi.core.errors import UsageError
 from shiyi.core.text import check_text
-from shiyi.lifecycle.readers.fields import Fields, midnight, short_form, wrong_type
+from shiyi.lifecycle.readers.fields import Fields, written_when, wrong_type
+from shiyi.lifecycle.readers.folder import file_size
 from shiyi.lifecycle.readers.identity import Seen
 from shiyi.lifecycle.readers.items import CaptureItem, Item
 from shiyi.lifecycle.readers.lines import items_of_lines
-from shiyi.lifecycle.readers.source import SAME_AGAIN, Reading, read_lines
+from shiyi.lifecycle.readers.source import (
+    SAME_AGAIN,
+    Reading,
+    file_error,
+    open_regular,
+    printable,
+    read_lines,
+)
 from shiyi.lifecycle.readers.strictjson import decode_object
 
 _SESSION_FIELDS = (
@@ -23,6 +31,25 @@ _SESSION_FIELDS = (
 # of any kind), so only what a reader of the document would see beside it is kept.
 _KEPT = (*_SESSION_FIELDS, "date", "speaker", "seq", "type", "title", "lang", "script", "url")
 _Session = tuple[str | None, str]
+
+
+def beir_items(path: Path, reading: Reading) -> Iterator[Item]:
+    """Yield a capture for each document of a set: a folder, or its corpus.jsonl."""
+    file = _corpus(path)
+    try:
+        opener = partial(open_regular, file)
+        yield from BeirReader(reading).read(opener, printable(file), printable(file.name))
+    except (OSError, UsageError) as error:
+        yield file_error(file, error)
+
+
+def beir_size(path: Path) -> int:
+    """Return the bytes that `beir_items` reads."""
+    return file_size(_corpus(path))
+
+
+def _corpus(path: Path) -> Path:
+    return path / "corpus.jsonl" if path.is_dir() else path
 
 
 class BeirReader:
@@ -74,11 +101,8 @@ class BeirReader:
         if value is None:
             return {}
         try:
-            if isinstance(value, str) and not _has_time(value):
-                days = parse_day_range(value)
-                return {"date": short_form(days), "captured_at": midnight(days.start)}
-            return {"captured_at": parse_timestamp(value)}
-        except (UsageError, TypeError):
+            return written_when(value)
+        except UsageError:
             self._reading.skip("a date that was not understood; the document is kept without it")
             return {}
 
@@ -130,7 +154,3 @@ def _attributes(metadata: dict[str, Any], title: str | None) -> dict[str, Any]:
         if isinstance(metadata.get(name), (str, int, float, bool))
     }
     return kept if title is None else {**kept, "title": title}
-
-
-def _has_time(text: str) -> bool:
-    return ":" in text

@@ -146,3 +146,23 @@ def short_form(days: DayRange) -> str:
 def midnight(day: date) -> datetime:
     """Return the first instant of a day, in UTC."""
     return datetime.combine(day, time(), UTC)
+
+
+def written_when(value: Any) -> dict[str, Any]:
+    """Return captured_at, and date when only a date is given, for a date as a source writes it.
+
+    Raises UsageError when it is not understood.
+    """
+    if isinstance(value, str) and ":" not in value:
+        days = parse_day_range(value)
+        return {"date": short_form(days), "captured_at": midnight(days.start)}
+    if isinstance(value, (str, int, float)):
+        return {"captured_at": parse_timestamp(value)}
+    raise UsageError("A date is a text or a number.")
+
+
+def plain(value: Any) -> str | None:
+    """Return a text with a UTF-8 form; None for what is no text, or blank."""
+    if not isinstance(value, str) or not value.strip():
+        return None
+    return value.encode("utf-8", "replace").decode("utf-8")

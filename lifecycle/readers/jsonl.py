@@ -2,15 +2,23 @@
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import IO, Any
 
 from shiyi.core.errors import UsageError
 from shiyi.core.text import check_text
 from shiyi.lifecycle.readers.fields import Fields, midnight, short_form, wrong_type
+from shiyi.lifecycle.readers.folder import file_size
 from shiyi.lifecycle.readers.identity import Occurrences, Seen, hashed_key
 from shiyi.lifecycle.readers.items import CaptureItem, Item, Quote, RecordItem
 from shiyi.lifecycle.readers.lines import items_of_lines
-from shiyi.lifecycle.readers.source import SAME_AGAIN, Reading
+from shiyi.lifecycle.readers.source import (
+    SAME_AGAIN,
+    Reading,
+    file_error,
+    open_regular,
+    printable,
+)
 from shiyi.store.kinds import (
     DATE_BASES,
     DATE_PRECISIONS,
@@ -23,6 +31,30 @@ from shiyi.store.kinds import (
 from shiyi.store.rows import encode_json
 
 _DEFAULT_LAYER = "core"
+
+
+def jsonl_items(path: Path, reading: Reading) -> Iterator[Item]:
+    """Yield the captures and records of a file, or of the files of a folder."""
+    reader = JsonlReader(reading)
+    for file in _files(path):
+        try:
+            with open_regular(file) as stream:
+                yield from reader.read(stream, printable(file), printable(file.name))
+        except (OSError, UsageError) as error:
+            yield file_error(file, error)
+
+
+def jsonl_size(path: Path) -> int:
+    """Return the bytes that `jsonl_items` reads."""
+    return sum(file_size(file) for file in _files(path))
+
+
+def _files(path: Path) -> list[Path]:
+    """Return captures.jsonl and records.jsonl, else every .jsonl of the folder."""
+    if not path.is_dir():
+        return [path]
+    ours = [path / name for name in ("captures.jsonl", "records.jsonl")]
+    return [file for file in ours if file.is_file()] or sorted(path.glob("*.jsonl"))
 
 
 class JsonlReader:

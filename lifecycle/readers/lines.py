@@ -12,9 +12,12 @@ MakeItem = Callable[[dict[str, Any]], Item | None]
 
 
 def items_of_lines(
-    stream: IO[bytes], source: str, reading: Reading, make: MakeItem
+    stream: IO[bytes], source: str, reading: Reading, make: MakeItem, *, grows: bool = False
 ) -> Iterator[Item]:
-    """Yield what `make` returns for each object; a line it refuses becomes a LineError."""
+    """Yield what `make` returns for each object; a line it refuses becomes a LineError.
+
+    When the file `grows` while it is read, a last line without its end is not an error.
+    """
     for line in read_lines(stream):
         reading.consumed(line.size)
         if line.content is None:
@@ -23,7 +26,10 @@ def items_of_lines(
             try:
                 item = make(decode_object(line.content))
             except UsageError as error:
-                yield LineError(source, line.number, str(error))
+                if grows and not line.ended:
+                    reading.skip("a last line that is still being written")
+                else:
+                    yield LineError(source, line.number, str(error))
             else:
                 if item is not None:
                     yield item
