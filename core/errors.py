@@ -10,7 +10,7 @@
     │   ├── HomeForeignError                 the database is not ours, or is newer than this version
     │   └── HomeUnwritableError              read-only, full, or not permitted
     ├── ModelUnavailableError                the embedding model cannot be loaded
-    └── IndexUnusableError                   a generation is missing, damaged or outdated; it is rebuilt
+    └── IndexUnusableError                   an index is missing, damaged or outdated; it is rebuilt
 
 A message is one sentence or two: what was found, what is allowed, what to do next. It never
 carries stored text.

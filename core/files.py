@@ -1,6 +1,7 @@
 """Files that only their owner can read, written whole or not at all."""
 
 import os
+import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,12 +35,16 @@ def owner_only() -> Iterator[None]:
 
 
 def make_private_directory(path: Path) -> Path:
-    """Make `path` and its missing parents, 0700, and return it.
+    """Make `path` and its missing parents, 0700, durably, and return it.
 
     Raises OSError when it cannot be made.
     """
-    with owner_only():
-        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if not path.is_dir():
+        if path.parent != path:
+            make_private_directory(path.parent)
+        with owner_only():
+            path.mkdir(exist_ok=True, mode=0o700)
+        sync_directory(path.parent)
     return path
 
 
@@ -57,9 +62,10 @@ def write_atomically(path: Path, content: bytes) -> None:
 
     Raises OSError when the disk is full or read-only; the old file is then untouched.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    # A name of its own: two threads may replace the same file at once.
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
-        with owner_only(), temporary.open("wb") as file:
+        with owner_only(), temporary.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

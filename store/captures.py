@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from shiyi.core.errors import UsageError
+from shiyi.core.text import text_sha256
 from shiyi.store.database import Database, naive, utc
 from shiyi.store.rows import Capture, encode_json
 
@@ -15,10 +17,7 @@ _INSERT = f"""
     INSERT INTO captures ({_COLUMNS})
     SELECT unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?),
            unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?)
-    ON CONFLICT DO NOTHING
-    RETURNING scope, capture_id
 """
-_BY_ID = f"SELECT {_COLUMNS} FROM captures WHERE scope = ? AND capture_id = ?"  # noqa: S608
 _BY_IDS = f"""
     SELECT {_COLUMNS} FROM captures WHERE scope = ? AND list_contains(?, capture_id)
 """  # noqa: S608
@@ -27,26 +26,32 @@ _PAGE = f"""
     SELECT {_COLUMNS} FROM captures WHERE scope = ? AND capture_id > ?
     ORDER BY capture_id LIMIT ?
 """  # noqa: S608
-_FEW = 8
 
 
-def insert_captures(database: Database, captures: Sequence[Capture]) -> set[tuple[str, str]]:
-    """Append what is new and return its (scope, capture_id); an id already there is left alone."""
-    return {(row[0], row[1]) for row in database.insert(_INSERT, [_row(c) for c in captures])}
+def insert_captures(
+    database: Database, scope: str, captures: Sequence[Capture]
+) -> dict[str, Capture]:
+    """Append the captures whose id is new in the scope and return them by id.
+
+    Raises UsageError when a SHA-256 is not that of the words.
+    """
+    first: dict[str, Capture] = {}
+    for capture in captures:
+        first.setdefault(capture.capture_id, capture)
+    known = capture_hashes(database, scope, list(first))
+    new = {name: capture for name, capture in first.items() if name not in known}
+    database.insert(_INSERT, [_row(capture) for capture in new.values()])
+    return new
 
 
 def find_capture(database: Database, scope: str, capture_id: str) -> Capture | None:
     """Return one capture, or None."""
-    found = database.rows(_BY_ID, [scope, capture_id])
-    return _capture(found[0]) if found else None
+    return find_captures(database, scope, [capture_id]).get(capture_id)
 
 
 def find_captures(database: Database, scope: str, ids: Sequence[str]) -> dict[str, Capture]:
     """Return the captures among `ids` that exist."""
-    if len(ids) <= _FEW:  # the key index serves single look-ups; a list scans the column
-        singles = (find_capture(database, scope, one) for one in ids)
-        return {c.capture_id: c for c in singles if c is not None}
-    rows = database.rows(_BY_IDS, [scope, list(ids)])
+    rows = database.rows(_BY_IDS, [scope, list(ids)]) if ids else []
     return {c.capture_id: c for c in map(_capture, rows)}
 
 
@@ -73,16 +78,16 @@ def capture_hashes(database: Database, scope: str, ids: Sequence[str]) -> dict[s
 def last_of_session(database: Database, scope: str, session_id: str) -> str | None:
     """Return the id of the newest capture of a session, or None."""
     query = """
-        SELECT id FROM changes JOIN captures
-          ON captures.scope = changes.scope AND captures.capture_id = changes.id
-        WHERE changes.scope = ? AND what = 'capture' AND session_id = ?
-        ORDER BY seq DESC LIMIT 1
-    """
+        SELECT capture_id FROM captures WHERE scope = ? AND session_id = ?
+        ORDER BY rowid DESC LIMIT 1
+    """  # rows are only ever appended, so their numbers are in the order of writing
     found = database.rows(query, [scope, session_id])
     return found[0][0] if found else None
 
 
 def _row(capture: Capture) -> tuple[Any, ...]:
+    if capture.utf8_sha256 != text_sha256(capture.text):
+        raise UsageError("The SHA-256 of a capture is not that of its words; nothing was changed.")
     return (
         capture.scope, capture.capture_id, capture.text, capture.utf8_sha256,
         naive(capture.recorded_at), naive(capture.captured_at), capture.speaker,
@@ -94,7 +99,7 @@ def _row(capture: Capture) -> tuple[Any, ...]:
 def _capture(row: tuple[Any, ...]) -> Capture:
     return Capture(
         scope=row[0], capture_id=row[1], text=row[2], utf8_sha256=row[3],
-        recorded_at=row[4] and utc(row[4]), captured_at=utc(row[5]), speaker=row[6],
+        recorded_at=utc(row[4]), captured_at=row[5] and utc(row[5]), speaker=row[6],
         session_id=row[7], turn_id=row[8], previous_id=row[9], origin=row[10], fidelity=row[11],
         source_path=row[12], external_id=row[13], attrs=json.loads(row[14]),
     )  # fmt: skip

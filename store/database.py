@@ -1,39 +1,42 @@
-"""The DuckDB file: opened, recognised, locked down, migrated, and written in transactions."""
+"""The DuckDB file: made, recognised, locked down, migrated, and written in transactions."""
 
+import shutil
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from shiyi.core.errors import (
-    HomeBusyError,
-    HomeDamagedError,
-    HomeError,
-    HomeForeignError,
-    HomeUnwritableError,
-    ShiyiError,
-)
-from shiyi.core.files import owner_only
+from shiyi.core.errors import HomeDamagedError, HomeError, HomeForeignError, UsageError
+from shiyi.core.files import owner_only, sync_directory
 from shiyi.core.ids import new_id
-from shiyi.store.migrations import MIGRATIONS, SCHEMA_VERSION
+from shiyi.store.faults import damaged, foreign, translated
+from shiyi.store.migrations import MIGRATIONS, Migrations
 
 FILE_NAME = "shiyi.duckdb"
+Values = Sequence[Any] | Mapping[str, Any]
 _FORMAT = "shiyi"
 _HEADER_BYTES = 3 * 4096
+_LOG_LIMIT = 16 * 1024 * 1024
 
 # Nothing that a text could make DuckDB do leaves the database file: no other files, no network,
-# no extensions, no Python variables by name. The order matters: the last line seals the others.
+# no extensions, no Python variables by name. A checkpoint is never part of a commit: a disk that
+# fills up during one would make the outcome of the commit unknown.
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
     "threads": 2,
+    "checkpoint_threshold": "1TB",
 }
+_READ_ONLY = {**_CONFIG, "access_mode": "READ_ONLY"}
+# The order matters: the last line seals the others. The progress bar would go to standard output,
+# which may be carrying a protocol.
 _LOCKDOWN = (
+    "SET enable_progress_bar = false",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
 )
@@ -42,7 +45,7 @@ _LOCKDOWN = (
 class Database:
     """One owner's connection. Every use goes through a lock, so threads may share it."""
 
-    def __init__(self, home: Path, *, create: bool) -> None:
+    def __init__(self, home: Path, *, create: bool, migrations: Migrations = MIGRATIONS) -> None:
         """Open the database of `home`, making it when it is missing and `create` is set.
 
         Raises HomeForeignError, HomeDamagedError, HomeUnwritableError or HomeBusyError; a file
@@ -50,74 +53,103 @@ class Database:
         """
         self.path = home / FILE_NAME
         self.lock = threading.RLock()
-        fresh = not self.path.exists()
-        if fresh and not create:
-            raise HomeError(f"There is no memory at {home}; make one with `shiyi init`.")
-        with _translated(self.path), owner_only():
-            self._connection = duckdb.connect(str(self.path), config=_CONFIG)
-            for statement in _LOCKDOWN:
-                self._connection.execute(statement)
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self._invalid = self._writing = False
+        self._checkpoint_at = _LOG_LIMIT
+        self._log = home / f"{FILE_NAME}.wal"
+        if not self.path.exists():
+            if self._log.exists():
+                raise damaged(self.path, "it is missing, and only its log is there")
+            if not create:
+                raise HomeError(f"There is no memory at {home}; make one with `shiyi init`.")
+            self._make(migrations)
+        if not self.path.is_file():
+            raise foreign(self.path)
+        # What a search spilled to disk when its process was killed.
+        shutil.rmtree(home / f"{FILE_NAME}.tmp", ignore_errors=True)
+        version = self._recognise(len(migrations))
+        for file in filter(Path.exists, (self.path, self._log)):
+            file.chmod(0o600)
+        self._connect(self.path)
         try:
-            if fresh:
-                self._initialise()
-            self._recognise()
-            self._migrate()
+            self._migrate(migrations, version)
         except BaseException:
-            self._connection.close()
+            self.close()
             raise
 
     def close(self) -> None:
         """Checkpoint and close. A checkpoint that fails loses nothing: the log is replayed."""
         with self.lock, owner_only():
-            self._connection.close()
+            if self._connection is not None:
+                with suppress(duckdb.Error):
+                    self._connection.close()
+            self._connection = None
 
-    def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def rows(self, query: str, values: Values = ()) -> list[tuple[Any, ...]]:
         """Run a query and return all of its rows."""
-        with self.lock, _translated(self.path):
-            return self._connection.execute(query, values).fetchall()
+        with self._usable() as connection:
+            return connection.execute(query, values).fetchall()
 
     def batches(
-        self, query: str, values: Sequence[Any] = (), size: int = 2048
+        self, query: str, values: Values = (), size: int = 2048
     ) -> Iterator[list[tuple[Any, ...]]]:
-        """Run a query on a cursor of its own and yield its rows `size` at a time."""
-        with self.lock, _translated(self.path):
-            cursor = self._connection.cursor()
+        """Run a query on a cursor of its own and yield its rows `size` at a time.
+
+        It reads what was committed when it began, whatever is written meanwhile.
+        """
+        with self._usable() as connection:
+            cursor = connection.cursor()
             cursor.execute(query, values)
         try:
             while True:
-                with self.lock, _translated(self.path):
+                with self._usable():
                     batch = cursor.fetchmany(size)
                 if not batch:
                     return
                 yield batch
         finally:
-            cursor.close()
+            with self.lock:
+                cursor.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit what the block wrote, durably, or nothing of it."""
-        with self.lock, _translated(self.path), owner_only():
-            self._connection.begin()
+        with self.lock, owner_only():
+            with self._usable() as connection:
+                connection.begin()
+            self._writing = True
             try:
                 yield
-                self._connection.commit()
+                with self._usable() as connection:
+                    connection.commit()
             except BaseException:
                 self._roll_back()
                 raise
+            finally:
+                self._writing = False
 
     def _roll_back(self) -> None:
-        try:
-            self._connection.rollback()
-        except duckdb.Error:
-            # A commit that failed for want of space has already rolled back, or has closed the
-            # database; either way nothing of the transaction stays.
-            return
+        # A commit that failed for want of space has already rolled back, or has closed the
+        # database; either way nothing of the transaction stays.
+        if self._connection is not None and not self._invalid:
+            with suppress(duckdb.Error):
+                self._connection.rollback()
 
-    def insert(self, statement: str, rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    def checkpoint(self) -> None:
+        """Move the log into the file. Without room for that the log stays, complete."""
+        with self.lock, owner_only(), suppress(HomeError):
+            self.rows("CHECKPOINT")
+
+    def checkpoint_when_due(self) -> None:
+        """Checkpoint a long log; after one that failed, only when the log has grown again."""
+        if self._log_bytes() >= self._checkpoint_at:
+            self.checkpoint()
+            self._checkpoint_at = self._log_bytes() + _LOG_LIMIT
+
+    def insert(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run an `INSERT … SELECT unnest(?), …` with one list a column; ~15× quicker than rows."""
-        if not rows:
-            return []
-        return self.rows(statement, [list(column) for column in zip(*rows, strict=True)])
+        if rows:
+            self.rows(statement, [list(column) for column in zip(*rows, strict=True)])
 
     def meta(self, name: str) -> str | None:
         """Return the value kept under `name`, or None."""
@@ -128,101 +160,111 @@ class Database:
         """Keep `value` under `name`; call it inside a transaction."""
         self.rows("INSERT OR REPLACE INTO meta VALUES (?, ?)", [name, value])
 
-    def _initialise(self) -> None:
-        with self.transaction():
-            self.rows("CREATE TABLE meta (name VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)")
-            self.set_meta("format", _FORMAT)
-            self.set_meta("home_id", new_id())
-            self.set_meta("schema", "0")
-
-    def _recognise(self) -> None:
+    def _log_bytes(self) -> int:
         try:
-            known = self.meta("format") == _FORMAT
-            version = int(self.meta("schema") or 0)
-        except (HomeError, ValueError):
-            known, version = False, 0
-        if not known:
-            raise HomeForeignError(
-                f"{self.path} is a DuckDB database but not Shiyi's; it was left untouched. "
-                "Choose another home with --home."
-            )
-        if version > SCHEMA_VERSION:
+            return self._log.stat().st_size
+        except OSError:
+            return 0
+
+    @contextmanager
+    def _usable(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Yield the connection under the lock.
+
+        A fatal error, such as a disk that filled up during a checkpoint, ends DuckDB's instance
+        but not the data: the next use opens it again (never inside a transaction, whose earlier
+        steps are gone).
+        """
+        with self.lock, translated(self.path):
+            if self._connection is None:
+                raise HomeError(f"The memory at {self.path.parent} was closed; open it again.")
+            if self._invalid and not self._writing:
+                self._connection.close()
+                self._connect(self.path)
+            try:
+                yield self._connection
+            except (duckdb.FatalException, duckdb.InternalException):
+                self._invalid = True
+                raise
+
+    def _connect(self, path: Path) -> None:
+        with translated(path), owner_only():
+            connection = duckdb.connect(str(path), config=_CONFIG)
+            for statement in _LOCKDOWN:
+                connection.execute(statement)
+        self._connection, self._invalid = connection, False
+
+    def _make(self, migrations: Migrations) -> None:
+        """Make the database under another name, whole, and only then give it its own.
+
+        Whoever is interrupted here leaves a file that the next attempt replaces.
+        """
+        fresh = self.path.with_name(f"{FILE_NAME}.new")
+        for leftover in (fresh, fresh.with_name(f"{fresh.name}.wal")):
+            leftover.unlink(missing_ok=True)
+        self._connect(fresh)
+        try:
+            with self.transaction():
+                self.rows("CREATE TABLE meta (name VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)")
+                self.set_meta("format", _FORMAT)
+                self.set_meta("home_id", new_id())
+                self.set_meta("schema", "0")
+            self._migrate(migrations, 0)
+            self.rows("CHECKPOINT")
+        finally:
+            self.close()
+        fresh.rename(self.path)
+        sync_directory(self.path.parent)
+
+    def _recognise(self, newest: int) -> int:
+        """Return the schema version of the file, read without changing a byte of it."""
+        with translated(self.path), closing(_open_read_only(self.path)) as connection:
+            try:
+                meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
+            except (duckdb.ProgrammingError, ValueError):
+                meta = {}
+            sizes = connection.execute(
+                "SELECT block_size, total_blocks FROM pragma_database_size()"
+            ).fetchall()
+        version = str(meta.get("schema"))
+        if meta.get("format") != _FORMAT or not version.isdecimal():
+            raise foreign(self.path)
+        if int(version) > newest:
             raise HomeForeignError(
                 f"{self.path} was written by a newer Shiyi (schema {version}; this one reads up "
-                f"to {SCHEMA_VERSION}); it was left untouched. Upgrade Shiyi to open it."
+                f"to {newest}); it was left untouched. Upgrade Shiyi to open it."
             )
-        blocks = self.rows("SELECT block_size, total_blocks FROM pragma_database_size()")
-        if self.path.stat().st_size < _HEADER_BYTES + blocks[0][0] * blocks[0][1]:
-            raise HomeDamagedError(_damaged(self.path, "it is shorter than its header says"))
+        if self.path.stat().st_size < _HEADER_BYTES + sizes[0][0] * sizes[0][1]:
+            raise damaged(self.path, "it is shorter than its header says")
+        return int(version)
 
-    def _migrate(self) -> None:
-        version = int(self.meta("schema") or 0)
-        for number in range(version + 1, SCHEMA_VERSION + 1):
+    def _migrate(self, migrations: Migrations, version: int) -> None:
+        for number in range(version + 1, len(migrations) + 1):
             with self.transaction():
-                for statement in MIGRATIONS[number - 1]:
+                for statement in migrations[number - 1]:
                     self.rows(statement)
                 self.set_meta("schema", str(number))
 
 
-@contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    """Turn DuckDB's errors into ours; none of ours repeats a statement or a value."""
+def _open_read_only(path: Path) -> duckdb.DuckDBPyConnection:
     try:
-        yield
-    except duckdb.Error as error:
-        raise _translate(str(error), type(error).__name__, path) from None
-    except OSError as error:
-        if isinstance(error, ShiyiError):
-            raise
-        raise _translate(str(error), type(error).__name__, path) from None
+        return duckdb.connect(str(path), config=_READ_ONLY)
+    except (duckdb.InternalException, duckdb.FatalException) as error:
+        # DuckDB trusts some bytes of a header; what they break inside it is still a damaged file.
+        raise HomeDamagedError(str(damaged(path, "it cannot be read"))) from error
 
 
-def _translate(message: str, name: str, path: Path) -> HomeError:
-    lowered = message.lower()
-    if "conflicting lock" in lowered or "could not set lock" in lowered:
-        return HomeBusyError(
-            f"Another program has {path} open. Close it and try again; nothing was changed."
-        )
-    if "no space left" in lowered or "file too large" in lowered:
-        return HomeUnwritableError(
-            f"The disk that holds {path} is full: this write was refused and not stored. "
-            "Free some space and repeat it; what was saved before is safe."
-        )
-    if "permission denied" in lowered or "read-only file system" in lowered:
-        return HomeUnwritableError(
-            f"{path} cannot be written (no permission or a read-only disk); nothing was changed. "
-            "Make it writable or choose another home with --home."
-        )
-    if "not a valid duckdb" in lowered:
-        return HomeForeignError(
-            f"{path} is not a Shiyi database; it was left untouched. "
-            "Choose another home with --home."
-        )
-    if "version number" in lowered:
-        return HomeForeignError(
-            f"{path} was written by a newer DuckDB; it was left untouched. Upgrade Shiyi to "
-            "open it."
-        )
-    if any(sign in lowered for sign in ("checksum", "corrupt", "enough bytes", "serialization")):
-        return HomeDamagedError(_damaged(path, "its checksums or its length do not fit"))
-    return HomeError(
-        f"The database {path} refused the operation ({name}); nothing was changed. "
-        "Run `shiyi doctor`."
-    )
-
-
-def _damaged(path: Path, how: str) -> str:
-    return (
-        f"{path} is damaged ({how}); it was left untouched. Restore it from a backup, or copy "
-        "the whole home aside before trying anything else."
-    )
-
-
-def utc(value: datetime | None) -> datetime | None:
+def utc(value: datetime) -> datetime:
     """Read a TIMESTAMP column: it is UTC and comes without a zone."""
-    return None if value is None else value.replace(tzinfo=UTC)
+    return value.replace(tzinfo=UTC)
 
 
 def naive(value: datetime | None) -> datetime | None:
-    """Write an aware time into a TIMESTAMP column, as UTC."""
-    return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
+    """Write an aware time into a TIMESTAMP column, as UTC.
+
+    Raises UsageError for a time without a zone: nobody could say which moment it means.
+    """
+    if value is None:
+        return None
+    if value.tzinfo is None:
+        raise UsageError("A time has no zone; give it one, for example +00:00.")
+    return value.astimezone(UTC).replace(tzinfo=None)

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -22,7 +23,8 @@ class Lease:
 
     def __init__(self, home: Path) -> None:
         self._home = home
-        self._lock = FileLock(home / LOCK_FILE, mode=0o600, timeout=0)
+        # Not per thread: whoever closes the home may be another thread than the one that opened it.
+        self._lock = FileLock(home / LOCK_FILE, mode=0o600, timeout=0, thread_local=False)
         try:
             self._lock.acquire()
         except Timeout:
@@ -31,12 +33,15 @@ class Lease:
                 "nothing was changed."
             ) from None
         owner = {"pid": os.getpid(), "program": Path(sys.argv[0] or "python").name}
-        write_atomically(home / OWNER_FILE, json.dumps(owner).encode("utf-8"))
+        with suppress(OSError):  # a courtesy to people; on a full disk we do without
+            write_atomically(home / OWNER_FILE, json.dumps(owner).encode("utf-8"))
 
     def release(self) -> None:
-        """Give the home up."""
-        (self._home / OWNER_FILE).unlink(missing_ok=True)
-        self._lock.release()
+        """Give the home up; a second time does nothing."""
+        if self._lock.is_locked:
+            with suppress(OSError):
+                (self._home / OWNER_FILE).unlink(missing_ok=True)
+            self._lock.release()
 
 
 def _holder(home: Path) -> str:

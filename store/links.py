@@ -10,8 +10,6 @@ from shiyi.store.rows import Link, encode_json
 _INSERT = """
     INSERT INTO links (scope, src, rel, dst, span_start, span_end, attrs)
     SELECT unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?)
-    ON CONFLICT DO NOTHING
-    RETURNING src, rel, dst
 """
 _FROM = """
     SELECT scope, src, rel, dst, span_start, span_end, attrs FROM links
@@ -27,13 +25,16 @@ _ALL = """
 """
 
 
-def insert_links(database: Database, links: Sequence[Link]) -> list[tuple[str, str, str]]:
-    """Append the links that are new and return them as (src, rel, dst)."""
-    rows = [
-        (k.scope, k.src, k.rel, k.dst, k.span_start, k.span_end, encode_json(k.attrs))
-        for k in links
-    ]
-    return [(row[0], row[1], row[2]) for row in database.insert(_INSERT, rows)]
+def insert_links(database: Database, scope: str, links: Sequence[Link]) -> list[Link]:
+    """Append the links that are new and return them."""
+    known = links_from(database, scope, list({link.src for link in links}))
+    present = {_identity(link) for of_source in known.values() for link in of_source}
+    new: dict[tuple[Any, ...], Link] = {}
+    for link in links:
+        if _identity(link) not in present:
+            new.setdefault(_identity(link), link)
+    database.insert(_INSERT, [(k.scope, *key, encode_json(k.attrs)) for key, k in new.items()])
+    return list(new.values())
 
 
 def links_from(database: Database, scope: str, ids: Sequence[str]) -> dict[str, list[Link]]:
@@ -54,6 +55,10 @@ def iterate_links(database: Database, scope: str) -> Iterator[Link]:
     """Yield every link of the scope, ordered by its source."""
     for batch in database.batches(_ALL, [scope]):
         yield from map(_link, batch)
+
+
+def _identity(link: Link) -> tuple[str, str, str, int, int]:
+    return link.src, link.rel, link.dst, link.span_start, link.span_end
 
 
 def _link(row: tuple[Any, ...]) -> Link:

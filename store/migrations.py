@@ -1,6 +1,13 @@
-"""Numbered schema migrations: forward only, append only, each in one transaction."""
+"""Numbered schema migrations: forward only, append only, each in one transaction.
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
+DuckDB looks ids up by an index on one column only, never by a compound key, and a key costs more
+room than the rows of a link: so each table has the index that its look-ups use, and what must not
+come twice is looked up before it is inserted.
+"""
+
+Migrations = tuple[tuple[str, ...], ...]
+
+MIGRATIONS: Migrations = (
     (  # 1: captures, records, links, and the feed that the index follows
         """
         CREATE TABLE scopes (
@@ -24,10 +31,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             fidelity VARCHAR NOT NULL,
             source_path VARCHAR,
             external_id VARCHAR,
-            attrs VARCHAR NOT NULL,
-            PRIMARY KEY (scope, capture_id)
+            attrs VARCHAR NOT NULL
         )
         """,
+        "CREATE INDEX captures_by_id ON captures (capture_id)",
         """
         CREATE TABLE records (
             scope VARCHAR NOT NULL,
@@ -59,6 +66,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             PRIMARY KEY (scope, record_id, version)
         )
         """,
+        "CREATE INDEX records_by_id ON records (record_id)",
         """
         CREATE TABLE links (
             scope VARCHAR NOT NULL,
@@ -67,10 +75,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             dst VARCHAR NOT NULL,
             span_start INTEGER NOT NULL,
             span_end INTEGER NOT NULL,
-            attrs VARCHAR NOT NULL,
-            PRIMARY KEY (scope, src, rel, dst, span_start, span_end)
+            attrs VARCHAR NOT NULL
         )
         """,
+        "CREATE INDEX links_by_source ON links (src)",
+        "CREATE INDEX links_by_target ON links (dst)",
         """
         CREATE TABLE changes (
             seq BIGINT NOT NULL,
@@ -83,12 +92,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """,
         """
         CREATE TABLE idempotency (
+            key_id VARCHAR PRIMARY KEY,
             scope VARCHAR NOT NULL,
             idempotency_key VARCHAR NOT NULL,
             request_sha256 VARCHAR NOT NULL,
             result VARCHAR NOT NULL,
-            created_at TIMESTAMP NOT NULL,
-            PRIMARY KEY (scope, idempotency_key)
+            created_at TIMESTAMP NOT NULL
         )
         """,
     ),

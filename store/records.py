@@ -43,7 +43,10 @@ _PAGE = f"""
 
 
 def insert_records(database: Database, records: Sequence[Record]) -> None:
-    """Append versions. A version that is already there is a programming error."""
+    """Append versions.
+
+    Raises ConflictError when a version is already there.
+    """
     database.insert(_INSERT, [_row(record) for record in records])
 
 
@@ -105,7 +108,7 @@ def _record(row: tuple[Any, ...]) -> Record:
         title=row[6], gist=row[7], detail=row[8], topics=tuple(row[9]), aliases=tuple(row[10]),
         salience=row[11], salience_source=row[12], date_start=row[13], date_end=row[14],
         date_precision=row[15], date_basis=row[16], phase=row[17],
-        created_at=row[18] and utc(row[18]), updated_at=row[19] and utc(row[19]),
-        expires_at=utc(row[20]), confidence=row[21], sensitivity=row[22], reason=row[23],
+        created_at=utc(row[18]), updated_at=utc(row[19]), expires_at=row[20] and utc(row[20]),
+        confidence=row[21], sensitivity=row[22], reason=row[23],
         external_id=row[24], attrs=json.loads(row[25]),
     )  # fmt: skip

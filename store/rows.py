@@ -4,8 +4,10 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any
+
+from shiyi.core.errors import UsageError
 
 Attributes = Mapping[str, Any]
 
@@ -77,9 +79,11 @@ class Record:
             self.kind, self.layer, self.status, self.title, self.gist, self.detail,
             list(self.topics), list(self.aliases), self.salience,
             _iso(self.date_start), _iso(self.date_end), self.date_precision, self.date_basis,
-            self.phase, _iso(self.expires_at), self.confidence, self.sensitivity, self.attrs,
+            self.phase, self.expires_at and self.expires_at.astimezone(UTC).isoformat(),
+            self.confidence if self.confidence is None else float(self.confidence),
+            self.sensitivity, self.attrs,
         ]  # fmt: skip
-        return hashlib.sha256(encode_json(statement).encode("utf-8")).hexdigest()[:16]
+        return json_sha256(statement)[:16]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,8 +111,21 @@ class Change:
 
 
 def encode_json(value: Any) -> str:
-    """Return canonical JSON: sorted keys, no spaces, Unicode as it is."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    """Return canonical JSON: sorted keys, no spaces, Unicode as it is.
+
+    Raises UsageError for what JSON has no form for, such as NaN.
+    """
+    try:
+        return json.dumps(
+            value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
+        )
+    except (TypeError, ValueError) as error:
+        raise UsageError("A value has no form in JSON; nothing was changed.") from error
+
+
+def json_sha256(value: Any) -> str:
+    """Return the SHA-256 of the canonical JSON of `value`, in hex."""
+    return hashlib.sha256(encode_json(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _iso(value: date | None) -> str | None:

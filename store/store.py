@@ -1,56 +1,28 @@
 """The truth: one home, one owner, one door to captures, records, links and the change feed."""
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from shiyi.core.errors import ConflictError, HomeError, HomeUnwritableError
-from shiyi.core.files import make_private_directory
+from shiyi.core.errors import ConflictError, HomeError
+from shiyi.core.ids import derived_id
 from shiyi.store import captures as _captures
 from shiyi.store import links as _links
 from shiyi.store import records as _records
 from shiyi.store.database import Database, naive
+from shiyi.store.faults import unwritable
+from shiyi.store.home import prepare_home
 from shiyi.store.lease import Lease
-from shiyi.store.rows import Capture, Change, Link, Record, encode_json
+from shiyi.store.rows import Capture, Change, Link, Record, encode_json, json_sha256
+from shiyi.store.transaction import SessionEnds, Transaction
 from shiyi.store.watermark import Watermark
 
 Result = dict[str, Any]
-_INSERT_CHANGES = """
-    INSERT INTO changes (seq, scope, what, id, version, changed_at)
-    SELECT unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?)
-"""
-
-
-class Transaction:
-    """What one write may do. Everything it does is committed together, with its change rows."""
-
-    def __init__(self, database: Database, now: datetime) -> None:
-        self.now = now
-        self._database = database
-        self.changes: list[tuple[str, str, str, int]] = []  # scope, what, id, version
-
-    def add_captures(self, captures: Sequence[Capture]) -> set[str]:
-        """Append captures; return the ids that were new. Ids already there are left alone."""
-        added = _captures.insert_captures(self._database, captures)
-        for capture in captures:
-            if (capture.scope, capture.capture_id) in added:
-                self.changes.append((capture.scope, "capture", capture.capture_id, 1))
-        return {capture_id for _, capture_id in added}
-
-    def add_records(self, records: Sequence[Record]) -> None:
-        """Append record versions."""
-        _records.insert_records(self._database, records)
-        self.changes += [(r.scope, "record", r.record_id, r.version) for r in records]
-
-    def add_links(self, links: Sequence[Link]) -> None:
-        """Append links; those already there are left alone."""
-        scope = links[0].scope if links else ""
-        for src, _, _ in _links.insert_links(self._database, links):
-            self.changes.append((scope, "link", src, 0))
+_SESSIONS_REMEMBERED = 4096
 
 
 class Store:
@@ -61,35 +33,31 @@ class Store:
 
         Raises HomeError or one of its kinds; a home that is refused is left untouched.
         """
-        self.home = home
-        if create:
-            _make_home(home)
-        elif not home.is_dir():
-            raise HomeError(f"There is no memory at {home}; make one with `shiyi init`.")
-        try:
-            self._lease = Lease(home)
-            self._watermark = Watermark(home)
-        except HomeError:
-            raise
-        except OSError as error:
-            raise _unwritable(home, error) from error
-        try:
-            self._database = Database(home, create=create)
-        except BaseException:
-            self._watermark.close()
-            self._lease.release()
-            raise
-        self.home_id = self._database.meta("home_id") or ""
-        self._known_scopes = set(self.scopes())
-        self._note_lost_tail()
+        self.home = home.absolute()
+        self._seq: int | None = None
+        self._session_ends: SessionEnds = {}
+        with ExitStack() as opened:
+            try:
+                prepare_home(self.home, create=create)
+                self._lease = Lease(self.home)
+                opened.callback(self._lease.release)
+                self._database = Database(self.home, create=create)
+                opened.callback(self._database.close)
+                self._watermark = Watermark(self.home)
+                opened.callback(self._watermark.close)
+            except OSError as error:
+                if isinstance(error, HomeError):
+                    raise
+                raise unwritable(self.home, error) from error
+            self.home_id = self._database.meta("home_id") or ""
+            self._known_scopes = set(self.scopes())
+            self._note_lost_tail()
+            self._opened = opened.pop_all()
 
     def close(self) -> None:
-        """Close the database and give the home up."""
-        try:
-            self._database.close()
-        finally:
-            self._watermark.close()
-            self._lease.release()
+        """Close the database and give the home up; a second time does nothing."""
+        with self._database.lock:
+            self._opened.close()
 
     def __enter__(self) -> Self:
         return self
@@ -116,58 +84,67 @@ class Store:
 
         With an idempotency key, a repeat returns the first result without running `action`.
 
-        Raises ConflictError when the key was used in this scope with another request.
+        Raises ConflictError when the key was used in this scope with another request, and
+        HomeUnwritableError when there is no room; then nothing of the write stays.
         """
-        fingerprint = hashlib.sha256(encode_json(request).encode("utf-8")).hexdigest()
         with self._database.lock:
-            first = self._first_result(scope, key, fingerprint)
-            if first is not None:
-                return first
-            with self._database.transaction():
-                seq, result = self._run(scope, action, key, fingerprint)
-            self._seq = seq
+            if key is not None:
+                first = self._first_result(scope, key, request)
+                if first is not None:
+                    return first
+            start = self.last_seq + 1
+            self._seq = None  # whatever interrupts what follows, the number is read again
+            try:
+                with self._database.transaction():
+                    last, result = self._run(scope, action, start)
+                    if key is not None:
+                        self._keep_result(scope, key, request, result)
+            except BaseException:
+                self._session_ends.clear()
+                raise
+            self._seq = last
             self._known_scopes.add(scope)
-            self._watermark.write(seq)
+            self._watermark.write(last)
+            self._database.checkpoint_when_due()
         return result
 
+    def checkpoint(self) -> None:
+        """Move the write-ahead log into the file, for a quiet moment; no failure loses anything."""
+        self._database.checkpoint()
+
     def _run(
-        self, scope: str, action: Callable[[Transaction], Result], key: str | None, print_: str
+        self, scope: str, action: Callable[[Transaction], Result], start: int
     ) -> tuple[int, Result]:
         now = datetime.now(UTC)
         if scope not in self._known_scopes:
             self._database.rows(
                 "INSERT INTO scopes VALUES (?, ?) ON CONFLICT DO NOTHING", [scope, naive(now)]
             )
-        transaction = Transaction(self._database, now)
+        transaction = Transaction(self._database, scope, now, self._session_ends)
         result = action(transaction)
-        start = self.last_seq + 1
-        self._database.insert(
-            _INSERT_CHANGES,
-            [(start + i, *change, naive(now)) for i, change in enumerate(transaction.changes)],
-        )
-        if key is not None:
-            self._database.rows(
-                "INSERT INTO idempotency VALUES (?, ?, ?, ?, ?)",
-                [scope, key, print_, encode_json(result), naive(now)],
-            )
-        return start + len(transaction.changes) - 1, result
+        return transaction.append_changes(start), result
 
-    def _first_result(self, scope: str, key: str | None, fingerprint: str) -> Result | None:
-        if key is None:
-            return None
-        query = """
-            SELECT request_sha256, result FROM idempotency WHERE scope = ? AND idempotency_key = ?
-        """
-        found = self._database.rows(query, [scope, key])
+    def _first_result(self, scope: str, key: str, request: Any) -> Result | None:
+        query = "SELECT request_sha256, result FROM idempotency WHERE key_id = ?"
+        found = self._database.rows(query, [derived_id(scope, key)])
         if not found:
             return None
-        if found[0][0] != fingerprint:
+        if found[0][0] != json_sha256(request):
             raise ConflictError(
                 "This idempotency key was already used for another request; use a new key. "
                 "Nothing was changed."
             )
         first: Result = json.loads(found[0][1])
         return first
+
+    def _keep_result(self, scope: str, key: str, request: Any, result: Result) -> None:
+        self._database.rows(
+            "INSERT INTO idempotency VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                derived_id(scope, key), scope, key, json_sha256(request), encode_json(result),
+                naive(datetime.now(UTC)),
+            ],
+        )  # fmt: skip
 
     # Reading
 
@@ -193,7 +170,13 @@ class Store:
 
     def last_of_session(self, scope: str, session_id: str) -> str | None:
         """Return the id of the newest capture of a session, or None."""
-        return _captures.last_of_session(self._database, scope, session_id)
+        with self._database.lock:
+            name = (scope, session_id)
+            if name not in self._session_ends:  # a look-up reads the whole column
+                if len(self._session_ends) >= _SESSIONS_REMEMBERED:
+                    self._session_ends.clear()
+                self._session_ends[name] = _captures.last_of_session(self._database, *name)
+            return self._session_ends[name]
 
     def versions(self, scope: str, record_id: str) -> list[Record]:
         """Return every version of a record, oldest first."""
@@ -242,10 +225,23 @@ class Store:
 
     @property
     def last_seq(self) -> int:
-        """The sequence number of the newest change; 0 in an empty home."""
-        if not hasattr(self, "_seq"):
-            self._seq = int(self._database.rows("SELECT coalesce(max(seq), 0) FROM changes")[0][0])
-        return self._seq
+        """The sequence number of the newest change; 0 in an empty home.
+
+        Numbers that a lost tail had used are never given again.
+        """
+        with self._database.lock:
+            if self._seq is None:
+                found = self._database.rows("SELECT coalesce(max(seq), 0) FROM changes")[0][0]
+                self._seq = max([found, *(tail["expected"] for tail in self.lost_tails())])
+            return self._seq
+
+    def holds(self, seq: int) -> bool:
+        """Tell whether what was built from the changes up to `seq` still describes this home.
+
+        Not so when `seq` is newer than the home, or lies in a lost tail.
+        """
+        lost = any(tail["found"] < seq <= tail["expected"] for tail in self.lost_tails())
+        return seq <= self.last_seq and not lost
 
     def changes_since(self, scope: str, seq: int) -> list[Change]:
         """Return the changes of the scope after `seq`, oldest first."""
@@ -266,20 +262,5 @@ class Store:
             noted = [*self.lost_tails(), {"expected": expected, "found": found}]
             with self._database.transaction():
                 self._database.set_meta("lost_tails", encode_json(noted))
-        self._watermark.write(found)
-
-
-def _make_home(home: Path) -> None:
-    try:
-        make_private_directory(home)
-        if not home.is_dir():
-            raise NotADirectoryError
-    except OSError as error:
-        raise _unwritable(home, error) from error
-
-
-def _unwritable(home: Path, error: OSError) -> HomeUnwritableError:
-    return HomeUnwritableError(
-        f"The home {home} cannot be written ({error.strerror or 'not a directory'}); nothing was "
-        "changed. Make it writable or choose another with --home."
-    )
+        self._seq = max(expected, found)
+        self._watermark.write(self._seq)

@@ -6,6 +6,7 @@ commits gone. The watermark knows how far it had come, so the loss is named inst
 
 import os
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
 FILE_NAME = "watermark"
@@ -20,25 +21,34 @@ class Watermark:
     """
 
     def __init__(self, home: Path) -> None:
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-        self._descriptor = os.open(home / FILE_NAME, flags, mode=0o600)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        self._descriptor: int | None = os.open(home / FILE_NAME, flags, mode=0o600)
 
     def read(self) -> int:
         """Return the highest change sequence known to be committed; 0 when none or unreadable."""
+        if self._descriptor is None:
+            return 0
         line = os.pread(self._descriptor, 64, 0).decode("ascii", "replace")
         number, _, check = line.strip().partition(" ")
-        if not number.isdigit() or check != f"{_check(int(number)):08x}":
+        if not number.isdecimal() or check != f"{_check(int(number)):08x}":
             return 0
         return int(number)
 
     def write(self, seq: int) -> None:
-        """Note that everything up to `seq` is committed."""
+        """Note that everything up to `seq` is committed.
+
+        The commit stands whatever becomes of the note, so a disk that refuses it is no failure.
+        """
         line = _LINE.format(seq=seq, check=_check(seq))
-        os.pwrite(self._descriptor, line.encode("ascii"), 0)
+        if self._descriptor is not None:
+            with suppress(OSError):
+                os.pwrite(self._descriptor, line.encode("ascii"), 0)
 
     def close(self) -> None:
-        """Release the file."""
-        os.close(self._descriptor)
+        """Release the file; a second time does nothing."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+        self._descriptor = None
 
 
 def _check(seq: int) -> int:

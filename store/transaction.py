@@ -1,0 +1,71 @@
+"""One write: all of it is committed together, with the changes that the index follows."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from shiyi.core.errors import UsageError
+from shiyi.store import captures as _captures
+from shiyi.store import links as _links
+from shiyi.store import records as _records
+from shiyi.store.database import Database, naive
+from shiyi.store.rows import Capture, Link, Record
+
+_INSERT_CHANGES = """
+    INSERT INTO changes (seq, scope, what, id, version, changed_at)
+    SELECT unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?)
+"""
+SessionEnds = dict[tuple[str, str], str | None]  # (scope, session) → its newest capture
+
+
+class Transaction:
+    """What one write may do, all in one scope."""
+
+    def __init__(
+        self, database: Database, scope: str, now: datetime, session_ends: SessionEnds
+    ) -> None:
+        self.now = now
+        self.scope = scope
+        self._database = database
+        self._session_ends = session_ends
+        self._changes: list[tuple[str, str, int]] = []  # what, id, version
+
+    def add_captures(self, captures: Sequence[Capture]) -> set[str]:
+        """Append captures; return the ids that were new. Ids already there are left alone.
+
+        Raises UsageError when a SHA-256 is not that of the words.
+        """
+        self._check_scope(captures)
+        added = _captures.insert_captures(self._database, self.scope, captures)
+        for capture in added.values():
+            self._changes.append(("capture", capture.capture_id, 1))
+            if capture.session_id is not None:
+                self._session_ends[self.scope, capture.session_id] = capture.capture_id
+        return set(added)
+
+    def add_records(self, records: Sequence[Record]) -> None:
+        """Append record versions.
+
+        Raises ConflictError when a version is already there.
+        """
+        self._check_scope(records)
+        _records.insert_records(self._database, records)
+        self._changes += [("record", record.record_id, record.version) for record in records]
+
+    def add_links(self, links: Sequence[Link]) -> None:
+        """Append links; those already there are left alone."""
+        self._check_scope(links)
+        added = _links.insert_links(self._database, self.scope, links)
+        self._changes += [("link", link.src, 0) for link in added]
+
+    def append_changes(self, start: int) -> int:
+        """Append the changes, numbered from `start`; return the last number in use."""
+        rows = [
+            (start + place, self.scope, *change, naive(self.now))
+            for place, change in enumerate(self._changes)
+        ]
+        self._database.insert(_INSERT_CHANGES, rows)
+        return start + len(rows) - 1
+
+    def _check_scope(self, rows: Sequence[Capture | Record | Link]) -> None:
+        if any(row.scope != self.scope for row in rows):
+            raise UsageError("What one write adds belongs to its one scope; nothing was changed.")
