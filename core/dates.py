@@ -124,10 +124,10 @@ def _offset(text: str | None) -> timezone:
 
 
 def _instant_of_number(value: float) -> datetime:
-    if isinstance(value, bool) or not math.isfinite(value):
-        raise UsageError("A time given as a number is finite seconds since 1970.")
-    seconds = value / 1000 if abs(value) >= _MILLISECONDS_FROM else value
     try:
-        return _EPOCH + timedelta(seconds=seconds)
+        if not isinstance(value, bool) and math.isfinite(value):
+            seconds = value / 1000 if abs(value) >= _MILLISECONDS_FROM else value
+            return _EPOCH + timedelta(seconds=seconds)
     except OverflowError:
         raise UsageError("A time given as a number lies in the years 1 to 9999.") from None
+    raise UsageError("A time given as a number is finite seconds since 1970.")

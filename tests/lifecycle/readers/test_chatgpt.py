@@ -52,8 +52,8 @@ def test_the_current_path_comes_in_order_and_each_message_names_the_one_before(
     """What the person last saw is read from top to bottom, linked, with its times and title."""
     first, second, third, _ = captures(items_of(tmp_path, moving()))
 
-    assert ["我搬到台中了", "恭喜!", "謝謝"] == [first.text, second.text, third.text]
-    assert ["user", "assistant", "user"] == [first.speaker, second.speaker, third.speaker]
+    assert [first.text, second.text, third.text] == ["我搬到台中了", "恭喜!", "謝謝"]
+    assert [first.speaker, second.speaker, third.speaker] == ["user", "assistant", "user"]
     assert [None, first.key, second.key] == [first.previous, second.previous, third.previous]
     assert first.captured_at is not None
     assert first.captured_at.isoformat() == "2026-01-01T00:00:01+00:00"
