@@ -222,8 +222,10 @@ class Database:
                 meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
             except (duckdb.ProgrammingError, ValueError):
                 meta = {}
+            # A file ends with its last block in use, before the end that its header gives. Of a
+            # cut that leaves room for all blocks in use, the first read of a lost one tells.
             sizes = connection.execute(
-                "SELECT block_size, total_blocks FROM pragma_database_size()"
+                "SELECT block_size * used_blocks FROM pragma_database_size()"
             ).fetchall()
         version = str(meta.get("schema"))
         if meta.get("format") != _FORMAT or not version.isdecimal():
@@ -233,7 +235,7 @@ class Database:
                 f"{self.path} was written by a newer Shiyi (schema {version}; this one reads up "
                 f"to {newest}); it was left untouched. Upgrade Shiyi to open it."
             )
-        if self.path.stat().st_size < _HEADER_BYTES + sizes[0][0] * sizes[0][1]:
+        if self.path.stat().st_size < _HEADER_BYTES + sizes[0][0]:
             raise damaged(self.path, "it is shorter than its header says")
         return int(version)
 

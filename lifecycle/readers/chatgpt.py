@@ -76,15 +76,14 @@ class _Conversation:
             return
         if speech is None:
             return
-        external_id = plain(message.get("id")) or plain(name) or "message"
-        key = native_key(plain(name) or external_id, self._session)
+        key = native_key(plain(name) or "message", self._session)
         self._said[name] = key
         attrs = {"title": title, "branch": "other" if branch else None, **speech.attrs}
         yield CaptureItem(
             key=key, text=speech.text, speaker=_role(message), session=self._session,
             previous=previous, captured_at=self._place.instant(message.get("create_time")),
             origin="conversation", fidelity=speech.fidelity, source_path=self._place.name,
-            external_id=external_id,
+            external_id=key,
             attrs={name: value for name, value in attrs.items() if value is not None},
         )  # fmt: skip
 

@@ -87,7 +87,7 @@ class _Conversation:
             else:
                 self.said[index] = key
                 yield CaptureItem(
-                    key=key, text=text, speaker=speaker, origin="conversation", external_id=uuid,
+                    key=key, text=text, speaker=speaker, origin="conversation", external_id=key if uuid else None,
                     attrs=_given(**attrs, files=_file_names(message)), **common,
                 )  # fmt: skip
         for number, (words, about) in enumerate(attachments):

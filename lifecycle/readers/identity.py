@@ -6,6 +6,7 @@ from collections import Counter
 from datetime import UTC, datetime
 
 from shiyi.core.errors import UsageError
+from shiyi.core.ids import MAX_EXTERNAL_ID
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 
@@ -23,9 +24,10 @@ def native_key(name: str, session: str) -> str:
     """Return the key for a message that its source names.
 
     A UUID stands alone, so that a copy of the message in another file is the same message; any
-    other name is only unique within its session.
+    other name is only unique within its session. A name of absurd length is hashed.
     """
-    return name if _UUID.fullmatch(name) else f"{session}/{name}"
+    key = name if _UUID.fullmatch(name) else f"{session}/{name}"
+    return key if len(key) <= MAX_EXTERNAL_ID else hashed_key("native", key)
 
 
 class Occurrences:
@@ -47,24 +49,23 @@ class Occurrences:
 
 
 class Seen:
-    """What was read before, in 16 bytes a name: a name stands for one content."""
+    """What was read before, in 16 bytes a name."""
 
     def __init__(self) -> None:
         """Start with nothing."""
         self._content: dict[bytes, bytes] = {}
 
-    def again(self, name: str, content: str) -> bool:
-        """Tell whether `name` was met before.
+    def again(self, name: str, content: str, *, versions: bool = False) -> bool:
+        """Tell whether `name` was met last with the same content.
 
-        Raises UsageError when it was met with other content.
+        Raises UsageError when it was met with other content and has no `versions`.
         """
         who, what = _short(name), _short(content)
         before = self._content.get(who)
-        if before is None:
-            self._content[who] = what
-        elif before != what:
-            raise UsageError("The id was used before for other content; give each its own id.")
-        return before is not None
+        if before not in (None, what) and not versions:
+            raise UsageError("The id was used before for other words; give each its own id.")
+        self._content[who] = what
+        return before == what
 
 
 def _short(text: str) -> bytes:

@@ -17,7 +17,9 @@ class CaptureItem:
     captured_at: when it was written, aware; midnight UTC of the first day when the source gives
         only a date.
     date: the date as `2021`, `2021-03`, `2021-03-05` or a range, when the source gives one.
-    scope: the scope that the source names, if any. external_id: the name the source gave it.
+    scope: the scope that the source names, if any.
+    external_id: the name the source gave it, made unique by its session where need be; where
+        there is one, it is the key.
     source_path: where in the source it stood, never an absolute path of this machine.
     attrs: whatever else the source says about it.
     """

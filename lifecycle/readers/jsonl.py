@@ -114,7 +114,8 @@ class JsonlReader:
             source_path=fields.text("source") or name, scope=scope, external_id=external_id,
             attrs=fields.rest(),
         )  # fmt: skip
-        if self._again(f"capture\0{scope}\0{key}", text):
+        if self._seen.again(f"capture\0{scope}\0{key}", text):
+            self._reading.skip(SAME_AGAIN)
             return None
         if session is not None:
             self._last_of_session[scope, session] = key
@@ -139,13 +140,10 @@ class JsonlReader:
             supersedes=fields.names("supersedes"), contradicts=fields.names("contradicts"),
             reason=fields.text("reason"), attrs=fields.rest(),
         )  # fmt: skip
-        return None if self._again(f"record\0{scope}\0{key}", statement) else item
-
-    def _again(self, name: str, content: str) -> bool:
-        again = self._seen.again(name, content)
-        if again:
+        if self._seen.again(f"record\0{scope}\0{key}", statement, versions=True):
             self._reading.skip(SAME_AGAIN)
-        return again
+            return None
+        return item
 
 
 def _dates(fields: Fields) -> dict[str, Any]:

@@ -34,7 +34,11 @@ def test_messages_come_in_order_and_linked(tmp_path: Path) -> None:
 
     first, second = captures(items_of(tmp_path, question, answer))
 
-    assert (first.speaker, first.text, first.external_id) == ("user", "看這份清單", "m1")
+    assert (first.speaker, first.text, first.external_id) == (
+        "user",
+        "看這份清單",
+        first.key,
+    )
     assert (second.speaker, second.text, second.previous) == ("assistant", "好\n的", first.key)
     assert second.captured_at is not None
     assert second.captured_at.isoformat() == "2026-01-01T00:00:09+00:00"

@@ -242,6 +242,16 @@ def test_an_id_stands_for_one_content(tmp_path: Path) -> None:
     assert items[2] == Skipped("the same line again", 1)
 
 
+def test_a_record_said_again_otherwise_is_a_new_version(tmp_path: Path) -> None:
+    """Records may change: a later line with the same id is read, an equal one is not."""
+    lines = [{"id": "r", "kind": "fact", "title": title} for title in ("a", "b", "b", "a")]
+
+    items = items_of(tmp_path, *lines)
+
+    assert [one.title for one in items if isinstance(one, RecordItem)] == ["a", "b", "a"]
+    assert items[-1] == Skipped("the same line again", 1)
+
+
 def test_a_folder_is_read_captures_first(tmp_path: Path) -> None:
     """captures.jsonl comes before the records that quote it."""
     (tmp_path / "records.jsonl").write_text('{"kind": "fact", "title": "t"}', "utf-8")

@@ -168,6 +168,7 @@ def test_damaged_files_never_crash_a_reader(form: str, seed: int, edits: int) ->
             assert item.key.encode("utf-8")
         if isinstance(item, CaptureItem):
             assert item.text.strip()
+            assert item.external_id in (None, item.key)
             for one in (item.text, item.speaker, item.session, item.previous, item.source_path):
                 assert one is None or one.encode("utf-8")
             assert item.captured_at is None or item.captured_at.tzinfo is not None

@@ -1,0 +1,237 @@
+"""Text to terms, the same way for documents and queries.
+
+Chinese gives jieba's search-mode words and every pair of neighbouring characters, so that a name
+the dictionary does not know is still found. Latin words are stemmed, stop words dropped. Numbers
+and identifiers (e-mail, phone, code, version) are kept whole and in parts.
+"""
+
+import hashlib
+import importlib.metadata
+import importlib.resources
+import logging
+import re
+import unicodedata
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import Stemmer
+
+from shiyi.core.files import make_private_directory
+from shiyi.indexer.fold import Folded, fold, is_traditional, to_mainland_words
+from shiyi.models.cache import default_cache
+
+VERSION = 1
+
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\u3007"
+_SYLLABIC = "\u3040-\u30ff\u31f0-\u31ff\uac00-\ud7af\u3105-\u312f"
+_PIECES = re.compile(
+    rf"""
+      (?P<email> [a-z0-9._%+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)+ )
+    | (?P<date>  \d{{4}}(?P<dash>[-/.])\d{{1,2}}(?P=dash)\d{{1,2}}(?!\d) )
+    | (?P<phone> (?!\d{{4}}(?:\ \d{{4}})+(?!\d))  # not a list of years
+        \+?\d{{1,4}}(?:[-.\ ]\(?\d{{2,4}}\)?){{2,4}}(?![\d.]) | \+?\d{{7,15}}(?![\d.]) )
+    | (?P<code>  [a-z0-9]+(?:[-_./:\#][a-z0-9]+)+ )
+    | (?P<word>  [^\W\d_{_HAN}{_SYLLABIC}][^\W_{_HAN}{_SYLLABIC}]*(?:['’][a-z]+)? )
+    | (?P<number> \d+(?:,\d{{3}})*(?:\.\d+)? )
+    | (?P<han> [{_HAN}]+ )
+    | (?P<syllabic> [{_SYLLABIC}]+ )
+    | (?P<sign> [\u2600-\u27bf\U0001f000-\U0001faff] )
+    """,
+    re.VERBOSE,
+)
+_MIXED_RUN = re.compile(rf"[{_HAN}a-z0-9+#&._%-]*[{_HAN}][{_HAN}a-z0-9+#&._%-]*")
+_HAS_HAN = re.compile(f"[{_HAN}]")
+_PARTS = re.compile(r"[a-z]+|\d+")
+_SEPARATORS = re.compile(r"[-_ ()#:/+]")
+_MIN_IDENTIFIER_DIGITS = 5
+_MAX_TERM = 64  # characters; a longer run is no word that anyone searches for
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One term and where it stands in the folded text. An identifier is exact by nature."""
+
+    text: str
+    start: int
+    end: int
+    identifier: bool = False
+
+
+def terms(text: str) -> list[str]:
+    """Return the terms of `text`, repeats included, in no particular order.
+
+    Traditional text also gives the terms of its mainland wording (計程車 → 出租车), beside its own.
+    """
+    own = [term.text for term in locate(fold(text))]
+    if not is_traditional(text):
+        return own
+    mainland = Counter(term.text for term in locate(fold(to_mainland_words(text))))
+    mainland.subtract(own)
+    return own + list((+mainland).elements())
+
+
+def locate(folded: str) -> Iterator[Term]:
+    """Yield the terms of a folded text with their places."""
+    for piece in _PIECES.finditer(folded):
+        kind, start, end = piece.lastgroup, piece.start(), piece.end()
+        text = piece.group()
+        if kind == "han":
+            yield from _pairs(text, start)
+        elif kind == "syllabic":
+            yield from _pairs(text, start, singles=True)
+        elif kind == "word":
+            yield from _word(text, start)
+        elif kind in {"number", "sign"}:
+            yield Term(text.replace(",", ""), start, end)
+        else:
+            yield from _identifier(text, start, kind or "")
+    for run in _MIXED_RUN.finditer(folded):
+        yield from _chinese_words(run.group(), run.start())
+
+
+def identifiers(text: str) -> set[str]:
+    """Return the e-mails, phone numbers and codes of `text`, in their one form."""
+    return {term.text for term in locate(fold(text)) if term.identifier}
+
+
+def locate_in_original(folded: Folded, wanted: set[str]) -> list[tuple[int, int]]:
+    """Return where in the original text the wanted terms stand, as sorted half-open spans."""
+    return sorted(
+        {
+            (folded.starts[term.start], folded.ends[term.end - 1])
+            for term in locate(folded.text)
+            if term.text in wanted
+        }
+    )
+
+
+def han_share(text: str) -> float:
+    """Return Han characters / (Han characters + Latin words); 0 when there is neither."""
+    han = sum(len(run) for run in re.findall(f"[{_HAN}]+", text))
+    latin = len(re.findall(r"[A-Za-z]+", text))
+    return han / (han + latin) if han + latin else 0.0
+
+
+@lru_cache(maxsize=1 << 18)
+def term_key(term: str) -> int:
+    """Return the 64 bits by which the index knows a term (BLAKE2b)."""
+    digest = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
+
+
+@cache
+def analyzer_fingerprint() -> str:
+    """Return a name for everything that decides the terms of a text."""
+    parts = [
+        str(VERSION),
+        importlib.metadata.version("jieba"),
+        importlib.metadata.version("opencc"),
+        importlib.metadata.version("PyStemmer"),
+        unicodedata.unidata_version,
+        " ".join(sorted(_stop_words())),
+    ]
+    return hashlib.sha256("\n".join(parts).encode("utf-8")).hexdigest()[:16]
+
+
+def _pairs(run: str, start: int, *, singles: bool = False) -> Iterator[Term]:
+    for i in range(len(run) - 1):
+        yield Term(run[i : i + 2], start + i, start + i + 2)
+    if len(run) == 1 and (singles or not _in_jieba_range(run)):
+        yield Term(run, start, start + 1)
+
+
+def _in_jieba_range(character: str) -> bool:
+    return "\u4e00" <= character <= "\u9fd5"
+
+
+def _chinese_words(run: str, start: int) -> Iterator[Term]:
+    position = start
+    for word in _segmenter().lcut(run):
+        if _HAS_HAN.search(word):
+            yield from _search_words(word, position)
+        position += len(word)
+
+
+def _search_words(word: str, start: int) -> Iterator[Term]:
+    """Yield a word and the dictionary words inside it, as jieba's search mode does."""
+    known = _segmenter().FREQ
+    for size in (2, 3):
+        if len(word) > size:
+            for i in range(len(word) - size + 1):
+                part = word[i : i + size]
+                if known.get(part):
+                    yield Term(part, start + i, start + i + size)
+    if len(word) <= _MAX_TERM:
+        yield Term(word, start, start + len(word))
+
+
+def _word(text: str, start: int) -> Iterator[Term]:
+    plain = _without_accents(text)
+    bare = re.split("['’]", plain)[0]
+    if bare in _stop_words() or plain in _stop_words() or len(text) > _MAX_TERM:
+        return
+    end = start + len(text)
+    if any(c.isdigit() for c in bare):
+        yield from _identifier(bare, start, "code")
+        return
+    yield Term(_stemmer().stemWord(bare), start, end)
+
+
+def _identifier(text: str, start: int, kind: str) -> Iterator[Term]:
+    end = start + len(text)
+    whole = text if kind == "email" else _SEPARATORS.sub("", text)
+    if len(whole) <= _MAX_TERM:
+        yield Term(whole, start, end, identifier=_is_exact(whole, kind))
+    parts = list(_PARTS.finditer(text))
+    if len(parts) > 1:
+        for part in parts:
+            word = part.group()
+            if word.isdigit():
+                yield Term(word, start + part.start(), start + part.end())
+            elif 1 < len(word) <= _MAX_TERM and word not in _stop_words():
+                stem = _stemmer().stemWord(word)
+                yield Term(stem, start + part.start(), start + part.end())
+
+
+def _is_exact(whole: str, kind: str) -> bool:
+    if kind in {"email", "date"}:
+        return kind == "email"
+    digits = sum(c.isdigit() for c in whole)
+    return digits >= _MIN_IDENTIFIER_DIGITS or 0 < digits < len(whole)
+
+
+def _without_accents(word: str) -> str:
+    if word.isascii():
+        return word
+    return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    content = importlib.resources.files("shiyi.indexer").joinpath("stopwords.txt")
+    return frozenset(content.read_text("utf-8").split())
+
+
+@cache
+def _stemmer() -> Any:
+    return Stemmer.Stemmer("english")
+
+
+@cache
+def _segmenter() -> Any:
+    """Return jieba's tokenizer with its built-in dictionary; about a second on first use."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # jieba 0.42.1 has old escapes and pkg_resources
+        import jieba  # noqa: PLC0415 - its dictionary takes a second to load
+    jieba.setLogLevel(logging.WARNING)
+    segmenter = jieba.Tokenizer()
+    # jieba unmarshals its cache; in the shared temporary directory anyone could put one there.
+    segmenter.tmp_dir = str(make_private_directory(Path(default_cache()) / "jieba"))
+    segmenter.cache_file = f"dictionary-{importlib.metadata.version('jieba')}"
+    segmenter.initialize()
+    return segmenter

@@ -1,0 +1,299 @@
+"""The live index of one scope: a generation, and what the change feed brought since."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+import numpy as np
+
+from shiyi.indexer.documents import (
+    COLUMNS,
+    FRAGMENT,
+    NO_DATE,
+    RECORD,
+    Document,
+    capture_documents,
+    record_document,
+    row,
+    topic_key,
+)
+from shiyi.indexer.embeddings import passage_key
+from shiyi.indexer.generation import Generation
+from shiyi.indexer.lexical import LiveOkapi
+from shiyi.indexer.segment import Array, Segment
+from shiyi.indexer.vectors import VectorTable
+from shiyi.store import Capture, Store
+from shiyi.store.kinds import KINDS, LAYERS, STATUSES
+
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which documents a search may see. Empty fields allow everything.
+
+    Captures have no kind, layer or status: naming kinds or layers leaves them out, statuses do
+    not concern them. since and until are inclusive days; a document matches when its dates
+    overlap them, and an undated one does not.
+    """
+
+    kinds: frozenset[str] = frozenset()
+    layers: frozenset[str] = frozenset()
+    statuses: frozenset[str] = frozenset()
+    topics: frozenset[str] = frozenset()
+    since: date | None = None
+    until: date | None = None
+    captures: bool = True
+    records: bool = True
+
+
+class ScopeIndex:
+    """Everything that a search in one scope needs. One slot a document; slots are never reused."""
+
+    def __init__(self, scope: str, generation: Generation | None) -> None:
+        self.scope = scope
+        self.generation = generation
+        self.seq = generation.manifest.seq if generation else 0
+        segment = generation.segment if generation else Segment.empty()
+        self.lexical = LiveOkapi(segment)
+        self._base = generation.columns if generation else np.empty(0, COLUMNS)
+        self._added: list[tuple[Any, ...]] = []
+        self._documents: list[Document] = []
+        self._slots_of: dict[tuple[int, str], list[int]] = {}
+        self._columns: Array | None = None
+        self._previous: Array | None = None
+        self.vectors: VectorTable | None = None
+
+    def __len__(self) -> int:
+        return self.lexical.corpus_size
+
+    @property
+    def slots(self) -> int:
+        """How many slots there are, tombstones included."""
+        return self.lexical.slots
+
+    @property
+    def base_size(self) -> int:
+        """How many slots belong to the generation."""
+        return len(self._base)
+
+    @property
+    def added(self) -> int:
+        """How many documents came since the generation was built."""
+        return len(self._added)
+
+    # Following the store
+
+    def refresh(self, store: Store) -> None:
+        """Apply the change feed up to now."""
+        last = store.last_seq
+        if last == self.seq:
+            return
+        records: dict[str, None] = {}
+        captures: dict[str, None] = {}
+        for change in store.changes_since(self.scope, self.seq):
+            if change.what == "capture":
+                captures[change.id] = None
+            else:
+                records[change.id] = None
+        for documents in (
+            *documents_of_records(store, self.scope, list(records)),
+            *documents_of_captures(store, self.scope, list(captures)),
+        ):
+            self._replace(documents)
+        self.seq = last
+
+    def _replace(self, documents: Sequence[Document]) -> None:
+        """Put the documents of one record or capture in the place of those it had."""
+        if not documents:
+            return
+        owner = documents[0].key[:2]
+        for slot in self.find(*owner):
+            self.lexical.delete(slot)
+        self._slots_of[owner] = [self._add(document) for document in documents]
+        self._columns = self._previous = None
+
+    def _add(self, document: Document) -> int:
+        slot = self.lexical.add(*document.counts())
+        self._added.append(row(document, passage_key(document.passage)))
+        self._documents.append(document)
+        if self.vectors is not None:
+            self.vectors.add(None)
+        return slot
+
+    # Vectors
+
+    def attach_vectors(self, vectors: VectorTable) -> None:
+        """Take the vectors of the generation; documents added since wait to be embedded."""
+        for _ in range(len(self._base), self.slots):
+            vectors.add(None)
+        self.vectors = vectors
+
+    def waiting(self) -> Array:
+        """Return the living slots that are not embedded yet, ascending."""
+        if self.vectors is None:
+            return np.empty(0, np.int64)
+        alive = self.lexical.alive[: self.slots]
+        return np.flatnonzero(alive & ~self.vectors.embedded[: self.slots])
+
+    def passage_keys(self, slots: Iterable[int]) -> list[bytes]:
+        """Return the SHA-256 of the passages of the given slots."""
+        return [bytes(self.columns["passage"][slot]) for slot in slots]
+
+    def passages(self, store: Store, slots: Iterable[int]) -> list[str]:
+        """Return the texts to embed for the given slots."""
+        base = len(self._base)
+        found = []
+        for slot in slots:
+            if slot >= base:
+                found.append(self._documents[slot - base].passage)
+            else:
+                found.append(self._passage_from_store(store, slot))
+        return found
+
+    def _passage_from_store(self, store: Store, slot: int) -> str:
+        kind, id_, start = self.key(slot)
+        read = documents_of_records if kind == RECORD else documents_of_captures
+        for documents in read(store, self.scope, [id_]):
+            for document in documents:
+                if document.key[2] == start:
+                    return document.passage
+        return ""
+
+    # Looking at documents
+
+    @property
+    def columns(self) -> Array:
+        """The columns of every slot, a COLUMNS array; do not write to it."""
+        if self._columns is None:
+            added = np.array(self._added, COLUMNS)
+            self._columns = np.concatenate([self._base, added]) if len(added) else self._base
+        return self._columns
+
+    def key(self, slot: int) -> tuple[int, str, int]:
+        """Return (type, id, start) of a slot."""
+        line = self.columns[slot]
+        return int(line["type"]), line["id"].decode("ascii"), int(line["start"])
+
+    def card(self, slot: int) -> dict[str, Any]:
+        """Return the card of a slot."""
+        if slot < len(self._base):
+            assert self.generation is not None
+            return self.generation.card(slot)
+        return self._documents[slot - len(self._base)].card
+
+    def find(self, kind: int, id_: str) -> list[int]:
+        """Return the living slots of a record or capture, in text order."""
+        added = self._slots_of.get((kind, id_))
+        if added is not None:
+            return added
+        first, last = self._region(kind)
+        ids = self._base["id"][first:last]
+        start = int(np.searchsorted(ids, id_.encode("ascii"), side="left"))
+        end = int(np.searchsorted(ids, id_.encode("ascii"), side="right"))
+        return list(range(first + start, first + end))
+
+    def _region(self, kind: int) -> tuple[int, int]:
+        """Return where the base documents of a type lie; they are ordered by (type, id, start)."""
+        types = self._base["type"]
+        return int(np.searchsorted(types, kind, "left")), int(np.searchsorted(types, kind, "right"))
+
+    def previous(self) -> Array:
+        """Return for each slot that of the turn before in its dialogue, or -1; int64 (slots,)."""
+        if self._previous is None:
+            self._previous = self._find_previous()
+        return self._previous
+
+    def _find_previous(self) -> Array:
+        wanted = self.columns["previous"]
+        found = np.full(self.slots, -1, np.int64)
+        asking = np.flatnonzero((wanted != b"") & self.lexical.alive[: self.slots])
+        if not len(asking):
+            return found
+        first, last = self._region(FRAGMENT)
+        ids = self._base["id"][first:last]
+        places = np.searchsorted(ids, wanted[asking], side="right") - 1
+        known = (places >= 0) & (ids[np.maximum(places, 0)] == wanted[asking]) if len(ids) else None
+        if known is not None:
+            found[asking[known]] = first + places[known]
+        for slot in asking[~known] if known is not None else asking:
+            added = self._slots_of.get((FRAGMENT, wanted[slot].decode("ascii")))
+            if added:
+                found[slot] = added[-1]
+        return found
+
+    # Filtering
+
+    def allowed(self, filter_: Filter, now: datetime) -> Array:
+        """Return which slots a search may see, bool (slots,)."""
+        columns = self.columns
+        allowed: Array = self.lexical.alive[: self.slots].copy()
+        is_record = columns["type"] == RECORD
+        if not (filter_.captures and not filter_.kinds and not filter_.layers):
+            allowed &= is_record
+        if not filter_.records:
+            allowed &= ~is_record
+        for name, wanted, values in (
+            ("kind", filter_.kinds, KINDS),
+            ("layer", filter_.layers, LAYERS),
+            ("status", filter_.statuses, STATUSES),
+        ):
+            if wanted:
+                positions = [values.index(value) for value in wanted]
+                allowed &= ~is_record | np.isin(columns[name], positions)
+        allowed &= columns["expires"] > int(now.timestamp())
+        if filter_.since is not None or filter_.until is not None:
+            allowed &= self._overlaps(filter_.since, filter_.until)
+        if filter_.topics:
+            allowed &= self._has_topic(filter_.topics)
+        return allowed
+
+    def _overlaps(self, since: date | None, until: date | None) -> Array:
+        start, end = self.columns["date_start"], self.columns["date_end"]
+        overlaps: Array = start != NO_DATE
+        if since is not None:
+            overlaps &= end >= since.toordinal() - _EPOCH
+        if until is not None:
+            overlaps &= start <= until.toordinal() - _EPOCH
+        return overlaps
+
+    def _has_topic(self, topics: frozenset[str]) -> Array:
+        wanted = {topic_key(topic) for topic in topics}
+        found = np.zeros(self.slots, bool)
+        if self.generation is not None:
+            keys = self.generation.topic_keys
+            hits = np.flatnonzero(np.isin(keys, np.fromiter(wanted, np.uint64, len(wanted))))
+            owners = np.searchsorted(self.generation.topic_pointers, hits, side="right") - 1
+            found[owners] = True
+        for i, document in enumerate(self._documents):
+            if wanted & {topic_key(topic) for topic in document.topics}:
+                found[len(self._base) + i] = True
+        return found
+
+
+def documents_of_records(store: Store, scope: str, ids: Sequence[str]) -> Iterable[list[Document]]:
+    """Yield the documents of each record among `ids` that exists."""
+    if not ids:
+        return
+    quotes = store.links_from(scope, ids)
+    for record_id, versions in store.versions_of(scope, ids).items():
+        own = [link for link in quotes.get(record_id, []) if link.rel == "quotes"]
+        yield [record_document(versions[-1], own)]
+
+
+def documents_of_captures(store: Store, scope: str, ids: Sequence[str]) -> Iterable[list[Document]]:
+    """Yield the documents of each capture among `ids` that exists."""
+    captures = store.captures(scope, ids) if ids else {}
+    yield from documents_of_batch(store, scope, list(captures.values()))
+
+
+def documents_of_batch(
+    store: Store, scope: str, captures: Sequence[Capture]
+) -> Iterable[list[Document]]:
+    """Yield the documents of each capture, with the turns before them read in one go."""
+    wanted = {c.previous_id for c in captures if c.previous_id is not None}
+    known = {c.capture_id: c for c in captures}
+    before = {**store.captures(scope, sorted(wanted - known.keys())), **known}
+    for capture in captures:
+        yield capture_documents(capture, before.get(capture.previous_id or ""))

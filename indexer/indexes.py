@@ -1,0 +1,206 @@
+"""The indexes of a home: opened when needed, kept up with the store, rebuilt when unusable."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from shiyi.core.errors import IndexUnusableError, ModelUnavailableError
+from shiyi.indexer.analyze import analyzer_fingerprint
+from shiyi.indexer.embeddings import EmbeddingStore
+from shiyi.indexer.generation import Generation, open_current, scope_directory
+from shiyi.indexer.index import ScopeIndex
+from shiyi.indexer.reindex import Model, Progress, build_generation, no_progress
+from shiyi.indexer.segment import map_array
+from shiyi.indexer.vectors import VectorTable
+from shiyi.models.calibration import Calibration
+from shiyi.models.encoder import Encoder
+from shiyi.store import Store
+
+_EMBED_AT_ONCE = 64  # fresh passages embedded on the way to an answer: about a second
+_COMPACT = 2000  # documents in memory above which a new generation is written
+
+
+class Indexes:
+    """One live index for each scope in use. The model is loaded when vectors are first wanted."""
+
+    def __init__(self, store: Store, load_model: Callable[[], Encoder]) -> None:
+        """Take the store and how to load the encoder, which may raise ModelUnavailableError."""
+        self._store = store
+        self._load_model = load_model
+        self._model: Model | None = None
+        self._model_error: str | None = None
+        self._open: dict[str, ScopeIndex] = {}
+        self.notes: list[str] = []
+
+    def close(self) -> None:
+        """Release the files of the vectors that are kept."""
+        if self._model is not None:
+            self._model.embeddings.close()
+
+    def model(self) -> Model:
+        """Return the model; raises ModelUnavailableError, always with the first reason."""
+        if self._model is None:
+            if self._model_error is not None:
+                raise ModelUnavailableError(self._model_error)
+            try:
+                encoder = self._load_model()
+            except ModelUnavailableError as error:
+                self._model_error = str(error)
+                raise
+            calibration = encoder.calibration or Calibration.identity(
+                encoder.dimension, encoder.fingerprint
+            )
+            directory = self._store.home / "vectors" / encoder.fingerprint[:32]
+            embeddings = EmbeddingStore(directory, encoder.dimension)
+            self._model = Model(encoder, calibration, embeddings)
+        return self._model
+
+    def get(self, scope: str, *, vectors: bool = True) -> ScopeIndex:
+        """Return the index of a scope, up to date with the store.
+
+        With `vectors`, fresh documents are embedded first, up to a bound; what could not be done
+        (no model, another model, too many waiting) is said in `notes`, and keywords still work.
+        """
+        self.notes = []
+        index = self._open.get(scope)
+        if index is None:
+            index = self._open[scope] = ScopeIndex(scope, self._usable_generation(scope))
+        index.refresh(self._store)
+        if index.added > _COMPACT and index.added > len(index) // 5:
+            generation = self._build(scope)
+            index = self._open[scope] = ScopeIndex(scope, generation)
+        if vectors:
+            self._provide_vectors(index)
+        return index
+
+    def reindex(
+        self, scope: str, *, keywords_only: bool = False, full: bool = False,
+        progress: Progress = no_progress,
+    ) -> Generation:  # fmt: skip
+        """Build a new generation of a scope and let it serve.
+
+        Raises ModelUnavailableError unless `keywords_only`. With `full`, every text is analysed
+        again instead of taking unchanged terms from the generation before.
+        """
+        model = None if keywords_only else self.model()
+        reuse = None if full else self._generation_or_none(scope)
+        generation = build_generation(
+            self._store, scope, model=model, reuse=reuse, progress=progress
+        )
+        self._open[scope] = ScopeIndex(scope, generation)
+        return generation
+
+    def settle(self, scope: str, *, progress: Progress = no_progress) -> None:
+        """Write a generation when many changes came since the last, so that opening stays quick."""
+        generation = self._generation_or_none(scope)
+        seq = generation.manifest.seq if generation else 0
+        if len(self._store.changes_since(scope, seq)) > _COMPACT:
+            self._open.pop(scope, None)
+            self._build(scope, progress=progress)
+
+    def _build(self, scope: str, *, progress: Progress = no_progress) -> Generation:
+        """Write a generation from what is known, without waiting for the encoder."""
+        try:
+            model = self.model()
+        except ModelUnavailableError:
+            model = None
+        reuse = self._generation_or_none(scope)
+        return build_generation(
+            self._store, scope, model=model, embed=False, reuse=reuse, progress=progress
+        )
+
+    def _generation_or_none(self, scope: str) -> Generation | None:
+        try:
+            return open_current(scope_directory(self._store.home, scope))
+        except IndexUnusableError:
+            return None
+
+    def _usable_generation(self, scope: str) -> Generation | None:
+        """Open what serves; when it cannot be used, say so in one line and rebuild it."""
+        try:
+            generation = open_current(scope_directory(self._store.home, scope))
+            if generation is None:
+                return self._first_generation(scope)
+            self._check_belongs(generation, scope)
+        except IndexUnusableError as error:
+            self.notes.append(f"The index of {scope} was rebuilt because {error}.")
+            return self._build(scope)
+        return generation
+
+    def _first_generation(self, scope: str) -> Generation | None:
+        counts = self._store.counts(scope)
+        if counts["captures"] + counts["records"] <= _COMPACT:
+            return None  # few enough to read straight into memory
+        return self._build(scope)
+
+    def _check_belongs(self, generation: Generation, scope: str) -> None:
+        manifest = generation.manifest
+        if manifest.home_id != self._store.home_id or manifest.scope != scope:
+            raise IndexUnusableError("it belongs to another home")
+        if manifest.analyzer != analyzer_fingerprint():
+            raise IndexUnusableError("another version of the analyzer made it")
+        if not self._store.holds(manifest.seq):
+            raise IndexUnusableError("it is ahead of the database")
+
+    # Vectors
+
+    def _provide_vectors(self, index: ScopeIndex) -> None:
+        try:
+            model = self.model()
+        except ModelUnavailableError as error:
+            self.notes.append(f"Keywords only: {error}")
+            return
+        if index.vectors is None:
+            index.attach_vectors(self._vectors_of(index, model))
+        waiting = index.waiting()
+        if len(waiting) > _EMBED_AT_ONCE:
+            waiting = self._take_kept(index, model, waiting)
+        if len(waiting) > _EMBED_AT_ONCE:
+            self.notes.append(
+                f"{len(waiting)} of {len(index)} documents are found by keywords only until "
+                "`shiyi reindex` has embedded them."
+            )
+        elif len(waiting):
+            self._embed(index, model, waiting)
+
+    def _vectors_of(self, index: ScopeIndex, model: Model) -> VectorTable:
+        """Return the vectors of the generation, or none of them when another model made them."""
+        generation = index.generation
+        empty = np.zeros((index.base_size, model.encoder.dimension), np.float32)
+        nothing = VectorTable(empty, np.zeros(index.base_size, bool))
+        if generation is None or not generation.manifest.dimension:
+            return nothing
+        manifest = generation.manifest
+        if (manifest.encoder, manifest.calibration) != (
+            model.encoder.fingerprint,
+            model.calibration.digest,
+        ):
+            return nothing
+        try:
+            embedded = map_array(generation.directory / "embedded.npy")
+            return VectorTable(generation.vectors(), embedded, generation.quantised())
+        except IndexUnusableError as error:
+            self.notes.append(f"The vectors of {index.scope} are taken anew because {error}.")
+            return nothing
+
+    def _take_kept(self, index: ScopeIndex, model: Model, waiting: np.ndarray) -> np.ndarray:
+        """Give the waiting documents the vectors that are already kept; return the others."""
+        raw, found = model.embeddings.get(index.passage_keys(waiting))
+        self._set(index, model, waiting[found], raw[found])
+        return waiting[~found]
+
+    def _embed(self, index: ScopeIndex, model: Model, waiting: np.ndarray) -> None:
+        waiting = self._take_kept(index, model, waiting)
+        if not len(waiting):
+            return
+        passages = index.passages(self._store, waiting)
+        raw = model.encoder.encode_passages_quickly(passages)
+        model.embeddings.add(index.passage_keys(waiting), raw)
+        self._set(index, model, waiting, raw)
+
+    def _set(self, index: ScopeIndex, model: Model, slots: np.ndarray, raw: np.ndarray) -> None:
+        if len(slots):
+            for slot, vector in zip(
+                slots.tolist(), model.calibration.center_passages(raw), strict=True
+            ):
+                index.vectors.set(slot, vector)

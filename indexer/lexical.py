@@ -1,0 +1,267 @@
+"""BM25 with live statistics: an immutable base, an in-memory delta, tombstones.
+
+`NonNegativeOkapi` is rank_bm25's Okapi with the idf that never goes below zero; its `get_scores`
+is rank_bm25's own loop over all documents and serves as the reference. `LiveOkapi` answers the
+same question from postings. The number of documents, their lengths and the document frequencies
+are exact at every moment, so any sequence of changes ranks as a fresh build does.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rank_bm25 import BM25Okapi
+
+from shiyi.indexer.analyze import term_key
+from shiyi.indexer.segment import Array, Segment
+
+K1 = 0.9  # with B: best for short texts on the development sets
+B = 0.4
+
+
+def non_negative_idf(documents: float, frequency: float) -> float:
+    """Return ln(1 + (N - df + 1/2) / (df + 1/2)), Lucene's form of the Okapi idf."""
+    return float(np.log(1.0 + (documents - frequency + 0.5) / (frequency + 0.5)))
+
+
+class NonNegativeOkapi(BM25Okapi):  # type: ignore[misc]
+    """rank_bm25's BM25Okapi with `non_negative_idf`. The corpus is one list of terms a document."""
+
+    def __init__(self, corpus: Sequence[Sequence[Any]], k1: float = K1, b: float = B) -> None:
+        super().__init__(corpus, k1=k1, b=b)
+
+    def _calc_idf(self, nd: Mapping[Any, int]) -> None:
+        self.idf = {t: non_negative_idf(self.corpus_size, df) for t, df in nd.items()}
+
+
+class _Postings:
+    """Growing postings of one term in the delta."""
+
+    __slots__ = ("documents", "frequencies", "size")
+
+    def __init__(self) -> None:
+        self.documents = np.empty(4, np.int32)
+        self.frequencies = np.empty(4, np.uint16)
+        self.size = 0
+
+    def append(self, document: int, frequency: int) -> None:
+        if self.size == len(self.documents):
+            self.documents = np.resize(self.documents, 2 * self.size)
+            self.frequencies = np.resize(self.frequencies, 2 * self.size)
+        self.documents[self.size] = document
+        self.frequencies[self.size] = frequency
+        self.size += 1
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalScores:
+    """What a query found, one entry a slot. coverage is the share of the query's idf mass."""
+
+    bm25: Array
+    coverage: Array
+
+
+class LiveOkapi(NonNegativeOkapi):
+    """BM25 over a base segment, documents added since, and tombstones.
+
+    A document has a slot: 0 … n-1 in the base, then one more for each that is added.
+    """
+
+    def __init__(self, base: Segment, k1: float = K1, b: float = B) -> None:
+        # Not super().__init__: it would hold every document as a dict, and the base is fitted.
+        self.k1, self.b, self.epsilon = k1, b, 0.0
+        self._base = base
+        self._base_size = len(base.lengths)
+        self.slots = self._base_size
+        self.corpus_size = self._base_size
+        self._total_length = int(base.lengths.sum(dtype=np.int64))
+        self._lengths = np.array(base.lengths, np.int32)
+        self.alive = np.ones(self._base_size, bool)
+        self._dead = 0
+        self._delta: dict[int, _Postings] = {}
+        self._frequency_change: Counter[int] = Counter()
+        self._added: list[tuple[Array, Array]] = []
+        self._weights: Array | None = None
+
+    @property
+    def avgdl(self) -> float:
+        """The mean length of the living documents, in terms."""
+        return self._total_length / self.corpus_size if self.corpus_size else 1.0
+
+    def terms_of(self, slot: int) -> tuple[Array, Array]:
+        """Return the keys, ascending, and frequencies of the terms of a document."""
+        if slot < self._base_size:
+            return self._base.terms_of(slot)
+        return self._added[slot - self._base_size]
+
+    def add(self, keys: Array, frequencies: Array) -> int:
+        """Add a document, visible at once, and return its slot."""
+        slot = self.slots
+        self.slots += 1
+        self._reserve(self.slots)
+        for key, frequency in zip(keys.tolist(), frequencies.tolist(), strict=True):
+            postings = self._delta.get(key)
+            if postings is None:
+                postings = self._delta[key] = _Postings()
+            postings.append(slot, frequency)
+            self._frequency_change[key] += 1
+        length = int(frequencies.sum(dtype=np.int64))
+        self._lengths[slot] = length
+        self.alive[slot] = True
+        self._added.append((keys, frequencies))
+        self.corpus_size += 1
+        self._total_length += length
+        self._weights = None
+        return slot
+
+    def delete(self, slot: int) -> None:
+        """Take a document out of every statistic and every answer, at once."""
+        if not self.alive[slot]:
+            return
+        keys, _ = self.terms_of(slot)
+        for key in keys.tolist():
+            self._frequency_change[key] -= 1
+        self.alive[slot] = False
+        self._dead += 1
+        self.corpus_size -= 1
+        self._total_length -= int(self._lengths[slot])
+        self._weights = None
+
+    def prepare(self) -> None:
+        """Compute the base's weights once; they serve until the next change (8 bytes a posting)."""
+        if self._dead or self._delta:
+            return
+        frequency = np.diff(self._base.pointers)
+        idf = np.log(1.0 + (self.corpus_size - frequency + 0.5) / (frequency + 0.5))
+        part = self._saturation(self._base.documents, self._base.frequencies)
+        self._weights = np.repeat(idf, frequency) * part
+
+    def get_scores(self, query: Iterable[str]) -> Array:
+        """Return the BM25 score of every slot, float64; 0 for tombstones."""
+        return self.scores_of_keys(map(term_key, query))
+
+    def scores_of_keys(self, keys: Iterable[int]) -> Array:
+        """Return what `get_scores` does, for terms given by their keys."""
+        scores = np.zeros(self.slots)
+        for key, count in Counter(keys).items():
+            for documents, weights in self._contributions(key):
+                np.add.at(scores, documents, weights if count == 1 else count * weights)
+        if self._dead:
+            scores[~self.alive[: self.slots]] = 0.0
+        return scores
+
+    def search(self, query: Iterable[str]) -> LexicalScores:
+        """Return scores and coverage of every slot, float64."""
+        scores, covered = np.zeros(self.slots), np.zeros(self.slots)
+        mass = 0.0
+        for key, count in Counter(map(term_key, query)).items():
+            idf = self.idf_of(key)
+            mass += idf
+            for documents, weights in self._contributions(key):
+                np.add.at(scores, documents, weights if count == 1 else count * weights)
+                np.add.at(covered, documents, idf)
+        if self._dead:
+            dead = ~self.alive[: self.slots]
+            scores[dead] = covered[dead] = 0.0
+        return LexicalScores(scores, covered / mass if mass else covered)
+
+    def slots_with(self, key: int) -> list[int]:
+        """Return the living slots that hold a term, ascending."""
+        start, end = self._base_range(key)
+        found = [int(slot) for slot in self._base.documents[start:end]]
+        postings = self._delta.get(key)
+        if postings is not None:
+            found += [int(slot) for slot in postings.documents[: postings.size]]
+        return [slot for slot in found if self.alive[slot]]
+
+    def idf_of(self, key: int) -> float:
+        """Return the idf of a term among the living documents."""
+        start, end = self._base_range(key)
+        frequency = end - start + self._frequency_change.get(key, 0)
+        return non_negative_idf(self.corpus_size, frequency)
+
+    def _contributions(self, key: int) -> list[tuple[Array, Array]]:
+        """Return (documents, weights) of a term in the base and in the delta."""
+        start, end = self._base_range(key)
+        if self._weights is not None:
+            return [(self._base.documents[start:end], self._weights[start:end])]
+        idf = self.idf_of(key)
+        found = []
+        if end > start:
+            documents = self._base.documents[start:end]
+            part = self._saturation(documents, self._base.frequencies[start:end])
+            found.append((documents, idf * part))
+        postings = self._delta.get(key)
+        if postings is not None:
+            documents = postings.documents[: postings.size]
+            part = self._saturation(documents, postings.frequencies[: postings.size])
+            found.append((documents, idf * part))
+        return found
+
+    def _saturation(self, documents: Array, frequencies: Array) -> Array:
+        """Return rank_bm25's term-frequency part, in its own order of operations."""
+        tf = frequencies.astype(np.float64)
+        norm = self.k1 * (1 - self.b + self.b * self._lengths[documents] / self.avgdl)
+        part: Array = tf * (self.k1 + 1) / (tf + norm)
+        return part
+
+    def _base_range(self, key: int) -> tuple[int, int]:
+        keys = self._base.keys
+        position = int(np.searchsorted(keys, np.uint64(key)))
+        if position == len(keys) or int(keys[position]) != key:
+            return 0, 0
+        return int(self._base.pointers[position]), int(self._base.pointers[position + 1])
+
+    def _reserve(self, slots: int) -> None:
+        if slots > len(self._lengths):
+            capacity = max(64, 2 * len(self._lengths))
+            self._lengths = np.resize(self._lengths, capacity)
+            self.alive = np.resize(self.alive, capacity)
+
+
+def top(scores: Array, k: int, block: int = 256) -> Array:
+    """Return the positions of the k highest positive scores, best first, ties by position.
+
+    Exact, without a sort over all of them: the k-th largest block maximum is a lower bound of the
+    k-th score, so only what reaches it is sorted.
+    """
+    whole = len(scores) // block * block
+    if whole >= block * k:
+        maxima = scores[:whole].reshape(-1, block).max(axis=1)
+        bound = np.partition(maxima, len(maxima) - k)[len(maxima) - k]
+        if bound > 0:
+            hot = np.flatnonzero(maxima >= bound)
+            candidates = (hot[:, None] * block + np.arange(block)).ravel()
+            candidates = np.append(candidates, np.arange(whole, len(scores)))
+            candidates = candidates[scores[candidates] >= bound]
+            return candidates[np.lexsort((candidates, -scores[candidates]))[:k]]
+    candidates = np.flatnonzero(scores > 0)
+    return candidates[np.lexsort((candidates, -scores[candidates]))[:k]]
+
+
+def largest_deviation(
+    index: LiveOkapi, slots: Sequence[int], queries: Sequence[list[int]]
+) -> float:
+    """Return how far `index` is from rank_bm25's own loop over the documents in `slots`.
+
+    The loop runs on an object with the sampled documents and the statistics of the whole index.
+    """
+    frequencies = [dict(zip(*map(_as_list, index.terms_of(slot)), strict=True)) for slot in slots]
+    reference = NonNegativeOkapi([[0]], k1=index.k1, b=index.b)
+    reference.corpus_size = len(slots)
+    reference.doc_freqs = frequencies
+    reference.doc_len = [sum(counts.values()) for counts in frequencies]
+    reference.avgdl = index.avgdl
+    worst = 0.0
+    for query in queries:
+        reference.idf = {key: index.idf_of(key) for key in query}
+        expected = BM25Okapi.get_scores(reference, query)
+        found = index.scores_of_keys(query)[list(slots)]
+        worst = max(worst, float(np.abs(expected - found).max(initial=0.0)))
+    return worst
+
+
+def _as_list(array: Array) -> list[int]:
+    return [int(value) for value in array]

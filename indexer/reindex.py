@@ -1,0 +1,240 @@
+"""The reindex job: from the rows of a scope to a new generation.
+
+It can be killed at any moment: vectors are kept as they come, the old generation serves until the
+new one is whole. What the old generation already knows (terms of unchanged documents) and what
+was embedded before is not computed again.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from shiyi.core.errors import IndexUnusableError
+from shiyi.core.files import owner_only
+from shiyi.core.iterate import batched
+from shiyi.indexer.analyze import analyzer_fingerprint
+from shiyi.indexer.documents import COLUMNS, Document, record_document, row, topic_key
+from shiyi.indexer.embeddings import EmbeddingStore, passage_key
+from shiyi.indexer.generation import (
+    QUANTISED,
+    VECTORS,
+    CardWriter,
+    Generation,
+    begin,
+    publish,
+    scope_directory,
+)
+from shiyi.indexer.index import documents_of_batch
+from shiyi.indexer.lexical import LiveOkapi, largest_deviation
+from shiyi.indexer.segment import Array, Segment, SegmentBuilder
+from shiyi.indexer.vectors import EXACT_LIMIT, quantise
+from shiyi.models.calibration import Calibration
+from shiyi.models.encoder import Encoder
+from shiyi.store import Store
+
+_ROWS = 2048  # captures or records read at a time
+_EMBED = 512  # passages sorted by length and embedded together
+_KEEP = 64  # passages embedded between two writes to disk
+_SAMPLE = 200  # documents that are checked against rank_bm25
+_TOLERANCE = 1e-9
+
+
+class Progress(Protocol):
+    """Told how far a job is: documents done, of how many."""
+
+    def __call__(self, done: int, total: int) -> None: ...
+
+
+def no_progress(done: int, total: int) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """An encoder with the calibration that its scores are read by, and its kept vectors."""
+
+    encoder: Encoder
+    calibration: Calibration
+    embeddings: EmbeddingStore
+
+
+def build_generation(
+    store: Store,
+    scope: str,
+    *,
+    model: Model | None,
+    embed: bool = True,
+    reuse: Generation | None = None,
+    progress: Progress = no_progress,
+) -> Generation:
+    """Build the generation of a scope as the store stands now, and let it serve.
+
+    Without a model only keywords are indexed; with one but not `embed`, only vectors that are
+    already kept are used. `reuse` gives the terms of documents that did not change.
+
+    Raises OSError when the disk is full, ModelUnavailableError when the model fails, and
+    IndexUnusableError when the result does not score as rank_bm25 does.
+    """
+    building = begin(scope_directory(store.home, scope))
+    seq = store.last_seq
+    with owner_only():
+        columns = _write_documents(
+            store, scope, building, model=model if embed else None, reuse=reuse, progress=progress
+        )
+        embedded = _write_vectors(building, columns, model)
+        _check_against_rank_bm25(Segment.load(building))
+        return publish(
+            building,
+            home_id=store.home_id,
+            scope=scope,
+            seq=seq,
+            analyzer=analyzer_fingerprint(),
+            encoder=model.encoder.fingerprint if model else "",
+            calibration=model.calibration.digest if model else "",
+            documents=len(columns),
+            embedded=embedded,
+            dimension=model.encoder.dimension if model else 0,
+        )
+
+
+def _write_documents(
+    store: Store,
+    scope: str,
+    building: Path,
+    *,
+    model: Model | None,
+    reuse: Generation | None,
+    progress: Progress,
+) -> Array:
+    """Write postings, cards, topics and columns; embed what is new. Return the columns."""
+    segment, cards = SegmentBuilder(building), CardWriter(building)
+    embedder = _Embedder(model) if model else None
+    rows: list[tuple[Any, ...]] = []
+    parts: list[Array] = []
+    topic_keys: list[int] = []
+    topic_pointers = [0]
+    count_of = _counter(reuse)
+    total = sum(store.counts(scope)[name] for name in ("captures", "records"))
+    owners, owner = 0, ""
+    for document in _documents(store, scope):
+        segment.add(*count_of(document))
+        cards.add(document.card)
+        key = passage_key(document.passage)
+        rows.append(row(document, key))
+        topic_keys += sorted({topic_key(topic) for topic in document.topics})
+        topic_pointers.append(len(topic_keys))
+        if embedder:
+            embedder.add(key, document.passage)
+        if len(rows) == _ROWS:
+            parts.append(np.array(rows, COLUMNS))
+            rows.clear()
+        if document.key[1] != owner:
+            owners, owner = owners + 1, document.key[1]
+            progress(owners, total)
+    if embedder:
+        embedder.flush()
+    columns = np.concatenate([*parts, np.array(rows, COLUMNS)])
+    segment.finish()
+    cards.finish()
+    for name, array in (
+        ("columns", columns),
+        ("topic_pointers", np.asarray(topic_pointers, np.int64)),
+        ("topic_keys", np.asarray(topic_keys, np.uint64)),
+    ):
+        np.save(building / f"{name}.npy", array, allow_pickle=False)
+    return columns
+
+
+def _documents(store: Store, scope: str) -> Iterator[Document]:
+    """Yield every document of the scope, ordered by (type, id, start)."""
+    for heads in batched(store.iterate_heads(scope), _ROWS):
+        quotes = store.links_from(scope, [head.record_id for head in heads])
+        for head in heads:
+            links = quotes.get(head.record_id, [])
+            yield record_document(head, [link for link in links if link.rel == "quotes"])
+    for captures in batched(store.iterate_captures(scope), _ROWS):
+        for documents in documents_of_batch(store, scope, captures):
+            yield from documents
+
+
+def _counter(reuse: Generation | None) -> Callable[[Document], tuple[Array, Array]]:
+    """Return how to count the terms of a document: from `reuse` where it is unchanged there."""
+    if reuse is None or reuse.manifest.analyzer != analyzer_fingerprint():
+        return Document.counts
+    known = {
+        (int(line["type"]), bytes(line["id"]), int(line["start"])): (position, int(line["version"]))
+        for position, line in enumerate(reuse.columns)
+    }
+
+    def count(document: Document) -> tuple[Array, Array]:
+        kind, id_, start = document.key
+        position, version = known.get((kind, id_.encode("ascii"), start), (-1, -1))
+        if version == document.columns["version"]:
+            return reuse.segment.terms_of(position)
+        return document.counts()
+
+    return count
+
+
+class _Embedder:
+    """Embeds passages that have no vector yet, many at a time, and keeps each batch on disk."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._waiting: dict[bytes, str] = {}
+
+    def add(self, key: bytes, passage: str) -> None:
+        if key not in self._model.embeddings:
+            self._waiting[key] = passage
+            if len(self._waiting) >= _EMBED:
+                self.flush()
+
+    def flush(self) -> None:
+        # Texts of like length share a batch, so that little is spent on padding.
+        ordered = sorted(self._waiting.items(), key=lambda item: (len(item[1]), item[0]))
+        for batch in batched(ordered, _KEEP):
+            vectors = self._model.encoder.encode_passages([passage for _, passage in batch])
+            self._model.embeddings.add([key for key, _ in batch], vectors)
+        self._waiting.clear()
+
+
+def _write_vectors(building: Path, columns: Array, model: Model | None) -> int:
+    """Write the centred vectors and return how many documents have one."""
+    if model is None or not len(columns):
+        np.save(building / "embedded.npy", np.zeros(len(columns), bool), allow_pickle=False)
+        return 0
+    shape = (len(columns), model.encoder.dimension)
+    vectors = np.lib.format.open_memmap(building / VECTORS, "w+", np.float32, shape)
+    embedded = np.zeros(len(columns), bool)
+    for start in range(0, len(columns), _ROWS):
+        part = slice(start, start + _ROWS)
+        keys = [bytes(key) for key in columns["passage"][part]]
+        raw, found = model.embeddings.get(keys)
+        embedded[part] = found
+        vectors[part] = 0.0
+        if found.any():
+            block = np.zeros_like(raw)
+            block[found] = model.calibration.center_passages(raw[found])
+            vectors[part] = block
+    vectors.flush()
+    np.save(building / "embedded.npy", embedded, allow_pickle=False)
+    if len(columns) > EXACT_LIMIT and embedded.all():
+        (building / QUANTISED).write_bytes(quantise(vectors))
+    return int(embedded.sum())
+
+
+def _check_against_rank_bm25(segment: Segment) -> None:
+    """Compare the scores of sampled documents with rank_bm25's own loop over them."""
+    documents = len(segment.lengths)
+    if not documents:
+        return
+    slots = np.unique(np.linspace(0, documents - 1, _SAMPLE).astype(int)).tolist()
+    index = LiveOkapi(segment)
+    asked = slots[:: max(1, len(slots) // 5)]
+    queries = [[int(key) for key in index.terms_of(slot)[0][:8]] for slot in asked]
+    worst = largest_deviation(index, slots, queries)
+    if worst > _TOLERANCE:
+        raise IndexUnusableError(f"its scores differ from rank_bm25's by {worst:.2g}")

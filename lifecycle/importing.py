@@ -1,0 +1,312 @@
+"""Import: what a reader yields becomes captures, records and links, and only once.
+
+Ids follow from the source's own identity, so the same words read again meet their own rows. A
+batch is one transaction; after an interruption, running the import again adds the rest.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from shiyi.core.dates import parse_timestamp
+from shiyi.core.errors import ShiyiError, UsageError
+from shiyi.core.ids import check_scope, is_id, resolve_id
+from shiyi.core.iterate import batched
+from shiyi.core.text import check_text, text_sha256
+from shiyi.lifecycle.readers import CaptureItem, Item, LineError, Quote, RecordItem, Skipped, read
+from shiyi.lifecycle.readers.source import OnBytes
+from shiyi.store import Capture, Link, Record, Store, Transaction
+
+EXPORT_BLOCK = "shiyi"  # what our own export says beyond the public fields
+_BATCH = 500
+_ERRORS_KEPT = 100
+
+
+@dataclass(slots=True)
+class Imported:
+    """What an import did. errors are the first ones, as `file:line: reason`."""
+
+    captures: int = 0
+    records: int = 0
+    versions: int = 0
+    unchanged: int = 0
+    failed: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    errors: list[str] = field(default_factory=list)
+    scopes: set[str] = field(default_factory=set)
+
+    def refuse(self, error: LineError) -> None:
+        """Count a line that did not go in."""
+        self.failed += 1
+        if len(self.errors) < _ERRORS_KEPT:
+            self.errors.append(str(error))
+
+
+def import_path(
+    store: Store,
+    scope: str,
+    path: Path,
+    *,
+    format_: str = "auto",
+    on_bytes: OnBytes | None = None,
+    report: Imported | None = None,
+) -> Imported:
+    """Read `path` into the scope, in batches; `report` is filled as it goes.
+
+    A source that names scopes of its own fills `<scope>.<name>`.
+
+    Raises UsageError, before anything is read, for an unknown path or format.
+    """
+    report = report if report is not None else Imported()
+    for batch in batched(read(path, format=format_, on_bytes=on_bytes), _BATCH):
+        for own_scope, items in _by_scope(scope, batch, str(path), report).items():
+            _write_batch(store, own_scope, items, str(path), report)
+    return report
+
+
+def _by_scope(
+    scope: str, batch: Iterable[Item], source: str, report: Imported
+) -> dict[str, list[CaptureItem | RecordItem]]:
+    found: dict[str, list[CaptureItem | RecordItem]] = {}
+    for item in batch:
+        if isinstance(item, LineError):
+            report.refuse(item)
+        elif isinstance(item, Skipped):
+            report.skipped[item.reason] += item.count
+        else:
+            try:
+                own = check_scope(f"{scope}.{item.scope}") if item.scope else scope
+            except UsageError as error:
+                report.refuse(LineError(source, _place(item), str(error)))
+                continue
+            found.setdefault(own, []).append(item)
+    return found
+
+
+def _write_batch(
+    store: Store,
+    scope: str,
+    items: Sequence[CaptureItem | RecordItem],
+    source: str,
+    report: Imported,
+) -> None:
+    batch = _Batch(store, scope, source)
+    store.write(scope, lambda transaction: batch.write(transaction, items))
+    report.captures += batch.counts["captures"]
+    report.records += batch.counts["records"]
+    report.versions += batch.counts["versions"]
+    report.unchanged += batch.counts["unchanged"]
+    report.scopes.add(scope)
+    for error in batch.errors:
+        report.refuse(error)
+
+
+class _Batch:
+    """The items of one transaction, all in one scope."""
+
+    def __init__(self, store: Store, scope: str, source: str) -> None:
+        self._store = store
+        self._scope = scope
+        self._source = source
+        self.counts: Counter[str] = Counter()
+        self.errors: list[LineError] = []
+
+    def write(
+        self, transaction: Transaction, items: Sequence[CaptureItem | RecordItem]
+    ) -> dict[str, Any]:
+        captures = [item for item in items if isinstance(item, CaptureItem)]
+        records = [item for item in items if isinstance(item, RecordItem)]
+        self._write_captures(transaction, captures)
+        self._write_records(transaction, records)
+        return dict(self.counts)
+
+    def _refuse(self, item: CaptureItem | RecordItem, reason: str) -> None:
+        self.errors.append(LineError(self._source, _place(item), reason))
+
+    # Captures
+
+    def _write_captures(self, transaction: Transaction, items: Sequence[CaptureItem]) -> None:
+        rows: dict[str, tuple[CaptureItem, Capture]] = {}
+        for item in items:
+            try:
+                capture = self._capture(item, transaction.now)
+            except ShiyiError as error:
+                self._refuse(item, str(error))
+                continue
+            first = rows.setdefault(capture.capture_id, (item, capture))
+            if first[1] is not capture:
+                self._meet_again(item, capture, first[1].utf8_sha256)
+        added = transaction.add_captures([capture for _, capture in rows.values()])
+        self.counts["captures"] += len(added)
+        old = [id_ for id_ in rows if id_ not in added]
+        hashes = self._store.capture_hashes(self._scope, old)
+        for id_ in old:
+            self._meet_again(*rows[id_], hashes[id_])
+
+    def _meet_again(self, item: CaptureItem, capture: Capture, kept: str) -> None:
+        if capture.utf8_sha256 == kept:
+            self.counts["unchanged"] += 1
+        else:
+            self._refuse(
+                item,
+                "its id already stands for other words in this scope, and words never change; "
+                "give it another id or import it into another scope.",
+            )
+
+    def _capture(self, item: CaptureItem, now: datetime) -> Capture:
+        check_text(item.text)
+        attrs = dict(item.attrs)
+        ours = _export_block(attrs)
+        digest = text_sha256(item.text)
+        if ours.get("utf8_sha256", digest) != digest:
+            raise UsageError("the words do not fit the SHA-256 beside them; they were changed.")
+        if item.date is not None:
+            attrs.setdefault("date", item.date)
+        exported = bool(ours)
+        return Capture(
+            scope=self._scope,
+            capture_id=resolve_id(self._scope, item.external_id or item.key),
+            text=item.text,
+            utf8_sha256=digest,
+            recorded_at=_time(ours, "recorded_at") or now,
+            captured_at=item.captured_at,
+            speaker=item.speaker,
+            session_id=item.session,
+            turn_id=ours.get("turn_id"),
+            previous_id=resolve_id(self._scope, item.previous) if item.previous else None,
+            origin=item.origin,
+            fidelity=item.fidelity,
+            source_path=ours.get("source_path") if exported else item.source_path,
+            external_id=ours.get("external_id") if exported else _given_name(item.external_id),
+            attrs=attrs,
+        )
+
+    # Records
+
+    def _write_records(self, transaction: Transaction, items: Sequence[RecordItem]) -> None:
+        ids = [self._record_id(item.external_id or item.key) for item in items]
+        versions = self._store.versions_of(self._scope, ids)
+        quoted = self._quoted_texts(items)
+        rows: list[Record] = []
+        links: list[Link] = []
+        for item, record_id in zip(items, ids, strict=True):
+            try:
+                own_links = self._links(item, record_id, quoted)
+                record = self._record(item, record_id, transaction.now)
+            except ShiyiError as error:
+                self._refuse(item, str(error))
+                continue
+            known = versions.setdefault(record_id, [])
+            links += own_links
+            if any(version.etag == record.etag for version in known):
+                self.counts["unchanged"] += 1
+                continue
+            if known:
+                record = replace(
+                    record, version=known[-1].version + 1, created_at=known[0].created_at,
+                    reason=record.reason or "imported again",
+                )  # fmt: skip
+            self.counts["versions" if known else "records"] += 1
+            known.append(record)
+            rows.append(record)
+        transaction.add_records(rows)
+        transaction.add_links(links)
+
+    def _record_id(self, reference: str) -> str:
+        # Captures and records are named apart, so one name may stand for one of each.
+        return reference if is_id(reference) else resolve_id(self._scope, f"record\0{reference}")
+
+    def _record(self, item: RecordItem, record_id: str, now: datetime) -> Record:
+        attrs = dict(item.attrs)
+        ours = _export_block(attrs)
+        salience = ours.get("salience", item.salience)
+        return Record(
+            scope=self._scope,
+            record_id=record_id,
+            version=1,
+            kind=item.kind,
+            layer=item.layer,
+            status=item.status,
+            title=check_text(item.title, "title"),
+            gist=check_text(item.gist, "gist"),
+            detail=item.detail,
+            topics=item.topics,
+            aliases=item.aliases,
+            salience=30 if salience is None else int(salience),
+            salience_source="default" if salience is None else "stated",
+            date_start=item.date_start,
+            date_end=item.date_end,
+            date_precision=item.date_precision,
+            date_basis=item.date_basis,
+            phase=item.phase,
+            created_at=_time(ours, "created_at") or now,
+            updated_at=_time(ours, "updated_at") or now,
+            reason=item.reason,
+            external_id=ours.get("external_id") if ours else _given_name(item.external_id),
+            attrs=attrs,
+        )
+
+    def _quoted_texts(self, items: Sequence[RecordItem]) -> dict[str, str]:
+        wanted = {resolve_id(self._scope, quote.capture) for item in items for quote in item.quotes}
+        captures = self._store.captures(self._scope, sorted(wanted))
+        return {id_: capture.text for id_, capture in captures.items()}
+
+    def _links(self, item: RecordItem, record_id: str, quoted: dict[str, str]) -> list[Link]:
+        links = [self._quote(record_id, quote, quoted) for quote in item.quotes]
+        for relation, others in (
+            ("supersedes", item.supersedes),
+            ("contradicts", item.contradicts),
+        ):
+            links += [
+                Link(scope=self._scope, src=record_id, rel=relation, dst=self._record_id(other))
+                for other in others
+            ]
+        return links
+
+    def _quote(self, record_id: str, quote: Quote, quoted: dict[str, str]) -> Link:
+        capture_id = resolve_id(self._scope, quote.capture)
+        text = quoted.get(capture_id)
+        if text is None:
+            raise UsageError("it quotes a capture that is not there; import the captures first.")
+        start, end = _span(quote, text)
+        return Link(
+            scope=self._scope, src=record_id, rel="quotes", dst=capture_id,
+            span_start=start, span_end=end,
+        )  # fmt: skip
+
+
+def _span(quote: Quote, text: str) -> tuple[int, int]:
+    """Return where a quote stands in its capture; raises UsageError when it does not."""
+    if quote.start is not None and quote.end is not None:
+        start, end = quote.start, quote.end
+        if end > len(text) or (quote.text is not None and text[start:end] != quote.text):
+            raise UsageError("its quote does not stand at that place in the capture.")
+        return start, end
+    if quote.text is None:
+        return 0, len(text)
+    start = text.find(quote.text)
+    if start < 0:
+        raise UsageError("its quote does not stand in the capture word for word.")
+    return start, start + len(quote.text)
+
+
+def _export_block(attrs: dict[str, Any]) -> dict[str, Any]:
+    block = attrs.pop(EXPORT_BLOCK, None)
+    return block if isinstance(block, dict) else {}
+
+
+def _time(block: dict[str, Any], name: str) -> datetime | None:
+    value = block.get(name)
+    return parse_timestamp(value) if isinstance(value, str) else None
+
+
+def _given_name(external_id: str | None) -> str | None:
+    """Return the name that a source gave, unless it is an id of ours."""
+    return None if external_id is None or is_id(external_id) else external_id
+
+
+def _place(item: CaptureItem | RecordItem) -> str | None:
+    return f"[{item.external_id}]" if item.external_id else None

@@ -1,0 +1,216 @@
+"""Words in, versions on: remember, edit, archive. Each is one transaction with its changes."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from shiyi.core.dates import parse_day_range, parse_timestamp
+from shiyi.core.errors import ConflictError, NotFoundError, UsageError
+from shiyi.core.ids import new_id
+from shiyi.core.text import check_text, text_sha256
+from shiyi.store import Capture, Link, Record, Store, Transaction
+
+MAX_STATEMENT = 8192  # bytes of a statement; longer words are kept, but as words only
+_TITLE = 40  # characters of a title made from the words
+_CLAUSE = re.compile(r"[。！？!?…\n；;，,]|\.\s")
+# The fields of a statement that a person may give or change.
+STATEMENT_FIELDS = (
+    "kind", "layer", "title", "gist", "detail", "topics", "aliases", "salience", "phase",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """What somebody said. session puts it after the newest words of that session."""
+
+    text: str
+    speaker: str = "user"
+    session: str | None = None
+    turn: str | None = None
+    said_at: str | None = None
+    origin: str = "conversation"
+
+
+def remember(
+    store: Store,
+    scope: str,
+    words: Words,
+    statement: Mapping[str, Any],
+    *,
+    words_only: bool = False,
+    key: str | None = None,
+) -> dict[str, Any]:
+    """Keep the words, and unless `words_only` a record that quotes them.
+
+    The statement gives the record's fields; what it leaves out comes from the words. Words over
+    MAX_STATEMENT bytes are kept without a record unless the statement has a gist of its own.
+    Returns capture_id, record_id (or None), utf8_sha256 and bytes.
+
+    Raises UsageError for blank words, lone surrogates, a bad date or a statement that is too long.
+    """
+    check_text(words.text)
+    captured_at = parse_timestamp(words.said_at) if words.said_at else None
+    size = len(words.text.encode("utf-8"))
+    derive = not words_only and (size <= MAX_STATEMENT or statement.get("gist") is not None)
+
+    def act(transaction: Transaction) -> dict[str, Any]:
+        previous = store.last_of_session(scope, words.session) if words.session else None
+        capture = Capture(
+            scope=scope,
+            capture_id=new_id(),
+            text=words.text,
+            utf8_sha256=text_sha256(words.text),
+            recorded_at=transaction.now,
+            captured_at=captured_at or transaction.now,
+            speaker=words.speaker,
+            session_id=words.session,
+            turn_id=words.turn,
+            previous_id=previous,
+            origin=words.origin,
+        )
+        transaction.add_captures([capture])
+        record = _derived(capture, statement, transaction.now) if derive else None
+        if record is not None:
+            transaction.add_records([record])
+            transaction.add_links([_whole_quote(record, capture)])
+        return {
+            "capture_id": capture.capture_id,
+            "record_id": record.record_id if record else None,
+            "utf8_sha256": capture.utf8_sha256,
+            "bytes": size,
+        }
+
+    request = ["remember", _plain(words), dict(statement), words_only]
+    return store.write(scope, act, key=key, request=request)
+
+
+def edit(
+    store: Store,
+    scope: str,
+    record_id: str,
+    fields: Mapping[str, Any],
+    *,
+    reason: str | None = None,
+    if_match: str | None = None,
+    key: str | None = None,
+) -> dict[str, Any]:
+    """Append a version of a record with other fields; the versions before it stay.
+
+    Returns record_id, version, etag and whether anything changed.
+
+    Raises NotFoundError, ConflictError when `if_match` is not the etag of the newest version, and
+    UsageError for a bad date or a statement that is too long.
+    """
+
+    def act(transaction: Transaction) -> dict[str, Any]:
+        head = _head(store, scope, record_id)
+        if if_match is not None and if_match != head.etag:
+            raise ConflictError(
+                f"The record is at etag {head.etag} now, not at the one given; read it again "
+                "with `shiyi show` and repeat the edit. Nothing was changed."
+            )
+        version = replace(
+            head,
+            **_record_fields(fields),
+            version=head.version + 1,
+            updated_at=transaction.now,
+            reason=reason,
+        )
+        _check_size(version)
+        changed = version.etag != head.etag
+        if changed:
+            transaction.add_records([version])
+        newest = version if changed else head
+        return {
+            "record_id": record_id,
+            "version": newest.version,
+            "etag": newest.etag,
+            "changed": changed,
+        }
+
+    request = ["edit", record_id, dict(fields), reason, if_match]
+    return store.write(scope, act, key=key, request=request)
+
+
+def _derived(capture: Capture, statement: Mapping[str, Any], now: datetime) -> Record:
+    given = _record_fields(statement)
+    title = given.pop("title", None) or _title(given.get("gist") or capture.text)
+    record = Record(
+        scope=capture.scope,
+        record_id=new_id(),
+        version=1,
+        kind=given.pop("kind", None) or "fact",
+        layer=given.pop("layer", None) or "core",
+        title=title,
+        gist=given.pop("gist", None) or capture.text.strip(),
+        created_at=now,
+        updated_at=now,
+        **given,
+    )
+    _check_size(record)
+    return record
+
+
+def _whole_quote(record: Record, capture: Capture) -> Link:
+    return Link(
+        scope=record.scope,
+        src=record.record_id,
+        rel="quotes",
+        dst=capture.capture_id,
+        span_start=0,
+        span_end=len(capture.text),
+    )
+
+
+def _record_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn what a person gave into columns: lists to tuples, a date to days."""
+    columns: dict[str, Any] = {}
+    for name, value in fields.items():
+        if value is None:
+            continue
+        if name == "date":
+            start, end, precision = parse_day_range(value)
+            columns |= {
+                "date_start": start, "date_end": end, "date_precision": precision,
+                "date_basis": "stated",
+            }  # fmt: skip
+        elif name in {"topics", "aliases"}:
+            columns[name] = tuple(check_text(one, name) for one in value)
+        elif isinstance(value, str):
+            columns[name] = check_text(value, name)
+        else:
+            columns[name] = value
+    if "salience" in columns:
+        columns["salience_source"] = "stated"
+    return columns
+
+
+def _check_size(record: Record) -> None:
+    size = sum(len((text or "").encode()) for text in (record.title, record.gist, record.detail))
+    if size > MAX_STATEMENT:
+        raise UsageError(
+            f"The statement has {size} bytes; a record holds at most {MAX_STATEMENT}. Say it "
+            "shorter; the words themselves can be of any length."
+        )
+
+
+def _head(store: Store, scope: str, record_id: str) -> Record:
+    versions = store.versions(scope, record_id)
+    if not versions:
+        raise NotFoundError(f"There is no record {record_id} in the scope {scope}.")
+    return versions[-1]
+
+
+def _title(text: str) -> str:
+    """Return the first clause of a text, cut to a title's length."""
+    stripped = text.strip()
+    first = _CLAUSE.split(stripped, maxsplit=1)[0].strip() or stripped
+    return first if len(first) <= _TITLE else f"{first[: _TITLE - 1]}…"
+
+
+def _plain(words: Words) -> list[Any]:
+    return [
+        words.text, words.speaker, words.session, words.turn, words.said_at, words.origin,
+    ]  # fmt: skip

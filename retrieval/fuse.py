@@ -1,0 +1,149 @@
+"""One score from what words, vectors, identifiers and neighbours say of each document.
+
+The constants belong to the encoder and come with its calibration. How they were chosen, and what
+was tried in their place, is in docs/decisions/0002-ranking.md.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiyi.indexer.segment import Array
+from shiyi.models.calibration import Calibration
+
+_PRIOR_WEIGHT = 10  # documents; keeps the spread sane in a tiny scope
+_OTHER_SCRIPT = 0.5  # difference of Han shares above which two texts cannot share words
+_SAME_SCRIPT_HITS = 5
+_FROM_PREVIOUS = 0.25
+_FROM_NEXT = 0.1
+_TINY = 1e-12
+_SURE_COVERAGE = 0.9
+_KEYWORD_FLOOR = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of the documents at hand; arrays of one length m, float64 unless said.
+
+    cosine is centred, 0 where `embedded` (bool) is not set. bm25 and coverage come from the
+    words, exact (0 to 1) from identifiers. previous (int) is the position of the turn before in
+    these arrays, or -1. sample (int) are positions that stand for the whole scope, whose number
+    of documents is `searched`; all of them, unless the scope is large.
+    """
+
+    cosine: Array
+    embedded: Array
+    bm25: Array
+    coverage: Array
+    exact: Array
+    han: Array
+    previous: Array
+    sample: Array
+    searched: int
+    query_han: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """The parts of each document's score, arrays of length m; `score` is their sum.
+
+    spread is the standard deviation of the centred cosines, gate how far the words are believed.
+    """
+
+    dense: Array
+    lexical: Array
+    exact: Array
+    neighbour: Array
+    other_script: Array
+    score: Array
+    spread: float
+    gate: float
+    best_bm25: float
+
+
+def fuse(evidence: Evidence, calibration: Calibration) -> Fused:
+    """Fuse by the recipe: dense in standard deviations, words as far as their best hit carries.
+
+    score = cosine / (divisor · spread) + gate · BM25 / best BM25 + exact + neighbour share
+    """
+    spread = _spread(evidence, calibration)
+    dense = evidence.cosine / (calibration.divisor * spread)
+    best_bm25 = float(evidence.bm25.max(initial=0.0))
+    gate = _gate(evidence, best_bm25, calibration)
+    lexical = gate * evidence.bm25 / best_bm25 if best_bm25 > 0 else np.zeros_like(evidence.bm25)
+    other = np.abs(evidence.han - evidence.query_han) > _OTHER_SCRIPT
+    lexical = _other_script(evidence, lexical, other)
+    own = dense + lexical + evidence.exact
+    neighbour = _neighbour_share(own, evidence)
+    return Fused(
+        dense=dense,
+        lexical=lexical,
+        exact=evidence.exact,
+        neighbour=neighbour,
+        other_script=other,
+        score=own + neighbour,
+        spread=spread,
+        gate=gate,
+        best_bm25=best_bm25,
+    )
+
+
+def knows_something(evidence: Evidence, calibration: Calibration) -> bool:
+    """Tell whether anything in the scope is about the query.
+
+    The best of n unrelated cosines grows with n, so the floor does too. An exact identifier, or a
+    document that holds nearly all that the query asks for, is an answer whatever the vectors say.
+    """
+    if evidence.exact.any() or float(evidence.coverage.max(initial=0.0)) >= _SURE_COVERAGE:
+        return True
+    if not evidence.embedded.any():
+        return float(evidence.coverage.max(initial=0.0)) >= _KEYWORD_FLOOR
+    best = float(evidence.cosine[evidence.embedded].max())
+    grown = calibration.floor_slope * np.log2(max(evidence.searched, 1) / 100)
+    return bool(best - grown >= calibration.floor)
+
+
+def _spread(evidence: Evidence, calibration: Calibration) -> float:
+    """Return the standard deviation of the cosines, drawn towards the usual one in tiny scopes."""
+    sample = evidence.sample[evidence.embedded[evidence.sample]]
+    variance = float(evidence.cosine[sample].var()) if len(sample) else 0.0
+    weight = evidence.searched if len(sample) else 0
+    prior = _PRIOR_WEIGHT * calibration.prior_sd**2
+    # Rounded, because the order of a sum of floats depends on the history of the index.
+    return round(float(np.sqrt((weight * variance + prior) / (weight + _PRIOR_WEIGHT))), 9)
+
+
+def _gate(evidence: Evidence, best_bm25: float, calibration: Calibration) -> float:
+    best_coverage = float(evidence.coverage.max(initial=0.0))
+    if not evidence.embedded.any():
+        return 1.0
+    trust = max(best_coverage / calibration.gate_coverage, best_bm25 / calibration.gate_bm25)
+    return min(1.0, trust)
+
+
+def _other_script(evidence: Evidence, lexical: Array, other: Array) -> Array:
+    """Lend documents that could not share a word with the query what their vectors earn them."""
+    same = np.flatnonzero(~other & evidence.embedded)
+    if not other.any() or not len(same):
+        return lexical
+    best = float(evidence.cosine.max())
+    if best <= _TINY:
+        return lexical
+    nearest = same[np.argsort(-evidence.cosine[same], kind="stable")[:_SAME_SCRIPT_HITS]]
+    level = float(lexical[nearest].mean())
+    lent = level * np.maximum(evidence.cosine, 0.0) / best
+    return np.where(other, np.maximum(lexical, lent), lexical)
+
+
+def _neighbour_share(own: Array, evidence: Evidence) -> Array:
+    """Return a quarter of what the turn before, and a tenth of what the turn after, has earned."""
+    share = np.zeros_like(own)
+    followers = np.flatnonzero(evidence.previous >= 0)
+    if not len(followers):
+        return share
+    before = evidence.previous[followers]
+    earned = np.maximum(0.0, own - np.median(own[evidence.sample]))
+    share[followers] += _FROM_PREVIOUS * earned[before]
+    after = np.zeros_like(own)
+    np.maximum.at(after, before, earned[followers])
+    return share + _FROM_NEXT * after

@@ -1,0 +1,175 @@
+"""From ranked slots to hits: the same words once, each with its snippet and its reasons."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import Any
+
+from shiyi.indexer.analyze import term_key
+from shiyi.indexer.documents import NO_DATE, RECORD
+from shiyi.indexer.index import ScopeIndex
+from shiyi.retrieval.fuse import Evidence, Fused
+from shiyi.retrieval.results import Hit, Parts, Passage, Why
+from shiyi.retrieval.snippet import make_snippet
+from shiyi.store.kinds import KINDS, LAYERS
+
+_SAME_WORDS = 0.8  # share of a fragment that a record must quote to be the same memory
+_EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A slot, and its position in the evidence."""
+
+    slot: int
+    position: int
+
+
+@dataclass(slots=True)
+class _Group:
+    """One memory: the slot that represents it and the ids of the same words elsewhere."""
+
+    found: Found
+    card: dict[str, Any]
+    also: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What a hit is described from; keys are those of the query's terms."""
+
+    index: ScopeIndex
+    evidence: Evidence
+    fused: Fused
+    keys: dict[str, int]
+
+
+def collect_hits(
+    index: ScopeIndex,
+    found: Sequence[Found],
+    evidence: Evidence,
+    fused: Fused,
+    wanted: Sequence[str],
+    *,
+    limit: int,
+) -> list[Hit]:
+    """Return at most `limit` hits for slots given best first.
+
+    A capture is shown once, by its best fragment. A record and a fragment of which it quotes
+    nearly all are one memory, shown by the better of the two; the other is named in `also`.
+    """
+    groups: list[_Group] = []
+    captures: dict[str, tuple[_Group, int, int]] = {}
+    quotes: list[tuple[_Group, str, int, int]] = []
+    for one in found:
+        kind, id_, start = index.key(one.slot)
+        card = index.card(one.slot)
+        if kind == RECORD:
+            twin = _quoted_fragment(card, captures)
+        else:
+            if id_ in captures:
+                continue
+            end = int(index.columns["end"][one.slot])
+            twin = _quoting_record(id_, start, end, quotes)
+        if twin is not None:
+            twin.also.append(id_)
+            continue
+        if len(groups) == limit:
+            break
+        group = _Group(one, card)
+        groups.append(group)
+        if kind == RECORD:
+            quotes += [(group, *quote) for quote in card["quotes"]]
+        else:
+            captures[id_] = (group, start, end)
+    view = _View(index, evidence, fused, {term: term_key(term) for term in wanted})
+    return [_hit(view, group, rank) for rank, group in enumerate(groups, 1)]
+
+
+def _quoted_fragment(
+    card: dict[str, Any], captures: dict[str, tuple[_Group, int, int]]
+) -> _Group | None:
+    for capture_id, quote_start, quote_end in card["quotes"]:
+        if capture_id in captures:
+            group, start, end = captures[capture_id]
+            if _share(start, end, quote_start, quote_end) >= _SAME_WORDS:
+                return group
+    return None
+
+
+def _quoting_record(
+    id_: str, start: int, end: int, quotes: Sequence[tuple[_Group, str, int, int]]
+) -> _Group | None:
+    for group, capture_id, quote_start, quote_end in quotes:
+        if capture_id == id_ and _share(start, end, quote_start, quote_end) >= _SAME_WORDS:
+            return group
+    return None
+
+
+def _share(start: int, end: int, quote_start: int, quote_end: int) -> float:
+    return max(0, min(end, quote_end) - max(start, quote_start)) / max(1, end - start)
+
+
+def _hit(view: _View, group: _Group, rank: int) -> Hit:
+    index, evidence, fused = view.index, view.evidence, view.fused
+    slot, position = group.found.slot, group.found.position
+    card, line = group.card, index.columns[slot]
+    own_keys = set(index.lexical.terms_of(slot)[0].tolist())
+    shared = {term for term, key in view.keys.items() if key in own_keys}
+    parts = Parts(
+        dense=round(float(fused.dense[position]), 6),
+        lexical=round(float(fused.lexical[position]), 6),
+        exact=round(float(fused.exact[position]), 6),
+        neighbour=round(float(fused.neighbour[position]), 6),
+    )
+    is_record = int(line["type"]) == RECORD
+    id_, start, end = line["id"].decode("ascii"), int(line["start"]), int(line["end"])
+    place = f"records/{id_}" if is_record else f"captures/{id_}#{start}-{end}"
+    return Hit(
+        rank=rank,
+        id=id_,
+        path=f"{index.scope}/{place}",
+        type="record" if is_record else "capture",
+        kind=KINDS[line["kind"]] if is_record else None,
+        layer=LAYERS[line["layer"]] if is_record else None,
+        version=int(line["version"]),
+        title=card.get("title"),
+        date_start=_day(int(line["date_start"])),
+        date_end=_day(int(line["date_end"])),
+        modified=card.get("updated_at") or card.get("captured_at") or card.get("recorded_at"),
+        speaker=card.get("speaker"),
+        fidelity=card["fidelity"],
+        topics=card.get("topics", []),
+        external_id=card.get("external_id"),
+        snippet=_snippet(card, shared, start),
+        score=round(parts.dense + parts.lexical + parts.exact + parts.neighbour, 6),
+        parts=parts,
+        why=Why(
+            cosine=round(float(evidence.cosine[position]), 6)
+            if evidence.embedded[position]
+            else None,
+            bm25=round(float(evidence.bm25[position]), 6),
+            coverage=round(float(evidence.coverage[position]), 6),
+            terms=sorted(shared),
+            other_script=bool(fused.other_script[position]),
+        ),
+        also=group.also,
+    )
+
+
+def _snippet(card: dict[str, Any], shared: set[str], start: int) -> Passage:
+    """Return the passage of a fragment, or of whichever field of a record matches more."""
+    if "text" in card:
+        made = make_snippet(card["text"], shared, start)
+        name = "text"
+    else:
+        made, name = make_snippet(card["gist"], shared), "gist"
+        if card["detail"] and not made.matches:
+            other = make_snippet(card["detail"], shared)
+            if other.matches:
+                made, name = other, "detail"
+    return Passage(text=made.text, of=name, start=made.start, end=made.end, matches=made.matches)  # type: ignore[arg-type]
+
+
+def _day(days: int) -> str | None:
+    return None if days == NO_DATE else (_EPOCH + timedelta(days=days)).isoformat()

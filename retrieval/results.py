@@ -1,0 +1,92 @@
+"""What a search answers. Stored text stands only in `title`, `snippet.text` and `topics`."""
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+Outcome = Literal["found", "empty"]
+Mode = Literal["hybrid", "keyword"]
+
+
+class Passage(BaseModel):
+    """A piece of a stored text, with its place in the original, in code points."""
+
+    text: str = Field(description="original[start:end] of the field named by `of`")
+    of: Literal["text", "gist", "detail"] = Field(description="the field that it comes from")
+    start: int
+    end: int
+    matches: list[tuple[int, int]] = Field(description="spans of matched terms in the original")
+
+
+class Parts(BaseModel):
+    """The parts whose sum is the score of a hit. None of them is a probability."""
+
+    dense: float = Field(description="nearness in meaning, in quarters of a standard deviation")
+    lexical: float = Field(description="shared words, as far as the best of them carries evidence")
+    exact: float = Field(description="share of the query's identifiers that stand in the text")
+    neighbour: float = Field(description="what the turns before and after it lend it")
+
+
+class Why(BaseModel):
+    """The measurements behind the parts."""
+
+    cosine: float | None = Field(description="centred cosine; null when not embedded")
+    bm25: float
+    coverage: float = Field(description="share of the query's idf mass in this text, 0 to 1")
+    terms: list[str] = Field(description="terms of the query that stand in this text")
+    other_script: bool = Field(description="written in another script than the query")
+
+
+class Hit(BaseModel):
+    """One memory. A record and the fragment that it quotes are shown once, by the better one."""
+
+    rank: int
+    id: str
+    path: str = Field(description="<scope>/records/<id> or <scope>/captures/<id>#<start>-<end>")
+    type: Literal["record", "capture"]
+    kind: str | None
+    layer: str | None
+    version: int
+    title: str | None
+    date_start: str | None
+    date_end: str | None
+    modified: str | None
+    speaker: str | None
+    fidelity: str
+    topics: list[str]
+    external_id: str | None
+    snippet: Passage
+    score: float
+    parts: Parts
+    why: Why
+    also: list[str] = Field(description="ids of the same words elsewhere: the source or record")
+
+
+class Truncated(BaseModel):
+    """What the limit or the budget left out."""
+
+    omitted: int = Field(description="hits that were found but did not fit the budget")
+
+
+class Basis(BaseModel):
+    """What the scores of this query were measured by."""
+
+    searched: int = Field(description="documents that the filters allow")
+    spread: float | None = Field(description="standard deviation of the centred cosines")
+    gate: float
+    best_bm25: float
+    best_cosine: float | None
+
+
+class SearchResult(BaseModel):
+    """The answer to one search."""
+
+    outcome: Outcome
+    mode: Mode
+    terms: list[str] = Field(description="the first terms that the query was read as")
+    hits: list[Hit]
+    basis: Basis
+    notes: list[str] = Field(description="what was missing, and what could be widened")
+    truncated: Truncated
+    tokens: int = Field(description="what this answer costs as compact JSON, at most the budget")
+    counter: str

@@ -1,0 +1,229 @@
+"""Search: the plain list of hits, each with its reasons."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import numpy as np
+
+from shiyi.core.errors import UsageError
+from shiyi.core.ids import is_id
+from shiyi.indexer.analyze import han_share, identifiers, term_key, terms
+from shiyi.indexer.documents import FRAGMENT, RECORD
+from shiyi.indexer.fold import to_simplified
+from shiyi.indexer.index import Filter, ScopeIndex
+from shiyi.indexer.indexes import Indexes
+from shiyi.indexer.lexical import top
+from shiyi.indexer.segment import Array
+from shiyi.models.calibration import Calibration
+from shiyi.models.tokens import TokenCounter
+from shiyi.retrieval.fuse import Evidence, Fused, fuse, knows_something
+from shiyi.retrieval.hits import Found, collect_hits
+from shiyi.retrieval.pack import pack
+from shiyi.retrieval.results import Basis, SearchResult, Truncated
+from shiyi.store.kinds import LAYERS
+
+MAX_QUERY = 4000  # characters read; a longer query is refused, not cut
+_WORD_CANDIDATES = 200
+_SAMPLE = 200
+_SHOWN_TERMS = 16
+_SELF = LAYERS.index("self")
+_POOL = 8  # candidates looked at for each hit asked for, before the same words are folded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """One question. limit is 1 to 100; budget is in tokens of the answer's compact JSON.
+
+    weak also returns what lies below the evidence floor, for recall that must not stay silent.
+    channels may be narrowed to `lexical` or `dense` to measure one alone.
+    """
+
+    text: str
+    limit: int = 8
+    budget: int = 4000
+    filter: Filter = field(default_factory=Filter)
+    weak: bool = False
+    channels: frozenset[str] = frozenset({"lexical", "dense"})
+    now: datetime | None = None
+
+
+def search(indexes: Indexes, scope: str, query: Query, counter: TokenCounter) -> SearchResult:
+    """Find the memories of `scope` that fit the query best.
+
+    Raises UsageError for a query without a word, number or sign, or longer than MAX_QUERY.
+    """
+    wanted = _check(query.text)
+    use_vectors = "dense" in query.channels
+    index = indexes.get(scope, vectors=use_vectors)
+    notes = list(indexes.notes)
+    allowed = index.allowed(query.filter, query.now or datetime.now(UTC))
+    vector, calibration = _encode(indexes, index, query) if use_vectors else (None, None)
+    slots, evidence = _gather(index, query, wanted, allowed, vector)
+    calibration = calibration or Calibration.identity(1, "")
+    fused = fuse(evidence, calibration)
+    answered = query.weak or knows_something(evidence, calibration)
+    order = _rank(index, slots, evidence, fused, query.limit * _POOL) if answered else []
+    found = [Found(int(slots[p]), int(p)) for p in order]
+    hits = collect_hits(index, found, evidence, fused, wanted, limit=query.limit)
+    if not hits:
+        notes += _could_widen(index, evidence.searched)
+    return pack(
+        SearchResult(
+            outcome="found" if hits else "empty",
+            mode="hybrid" if vector is not None else "keyword",
+            terms=sorted(set(wanted))[:_SHOWN_TERMS],
+            hits=hits,
+            basis=_basis(evidence, fused),
+            notes=notes,
+            truncated=Truncated(omitted=0),
+            tokens=0,
+            counter=counter.name,
+        ),
+        query.budget,
+        counter,
+    )
+
+
+def _check(text: str) -> list[str]:
+    if len(text) > MAX_QUERY:
+        raise UsageError(
+            f"The query has {len(text)} characters; give at most {MAX_QUERY}, "
+            "or the part that matters."
+        )
+    wanted = terms(text)
+    if not wanted and not any(c.isalnum() for c in text):
+        raise UsageError("The query holds no word, number or sign to look for; add one.")
+    return wanted
+
+
+def _encode(
+    indexes: Indexes, index: ScopeIndex, query: Query
+) -> tuple[Array | None, Calibration | None]:
+    """Return the centred query vector (d,) and its calibration; None when nothing is embedded."""
+    if index.vectors is None or not index.vectors.embedded[: index.slots].any():
+        return None, None
+    model = indexes.model()
+    raw = model.encoder.encode_queries([to_simplified(query.text)])
+    return model.calibration.center_queries(raw)[0], model.calibration
+
+
+def _gather(
+    index: ScopeIndex, query: Query, wanted: Sequence[str], allowed: Array, vector: Array | None
+) -> tuple[Array, Evidence]:
+    """Return the slots at hand and what is known of them: all allowed, or candidates of many."""
+    words = index.lexical.search(wanted if "lexical" in query.channels else [])
+    exact = _exact(index, query.text)
+    vectors = index.vectors
+    searched = int(allowed.sum())
+    if vector is not None and vectors is not None and vectors.is_large:
+        slots, sample = _candidates(index, allowed, words.bm25, exact, vector)
+        cosine = vectors.scores_of(vector, slots)
+    else:
+        slots = np.flatnonzero(allowed)
+        sample = np.arange(len(slots))
+        if vector is not None and vectors is not None:
+            cosine = vectors.scores(vector)[slots]
+        else:
+            cosine = np.zeros(len(slots))
+    embedded = (
+        vectors.embedded[slots]
+        if vector is not None and vectors is not None
+        else np.zeros(len(slots), bool)
+    )
+    return slots, Evidence(
+        cosine=cosine,
+        embedded=embedded,
+        bm25=words.bm25[slots],
+        coverage=words.coverage[slots],
+        exact=np.array([exact.get(slot, 0.0) for slot in slots.tolist()])
+        if exact
+        else np.zeros(len(slots)),
+        han=index.columns["han"][slots].astype(np.float64),
+        previous=_positions(index.previous()[slots], slots),
+        sample=sample,
+        searched=searched,
+        query_han=han_share(query.text),
+    )
+
+
+def _candidates(
+    index: ScopeIndex, allowed: Array, bm25: Array, exact: dict[int, float], vector: Array
+) -> tuple[Array, Array]:
+    """Return the slots worth scoring in a large scope, and the positions of a fair sample."""
+    assert index.vectors is not None
+    near = index.vectors.candidates(vector, allowed)
+    worded = top(np.where(allowed, bm25, 0.0), _WORD_CANDIDATES)
+    named = [slot for slot in exact if allowed[slot]]
+    everyone = np.flatnonzero(allowed)
+    # An even stride over the ids, which are random or ordered by time: fair and repeatable.
+    sample = everyone[np.linspace(0, len(everyone) - 1, _SAMPLE).astype(np.int64)]
+    core = np.unique(np.concatenate([near, worded, np.asarray(named, np.int64)]))
+    before = index.previous()[core]
+    before = before[before >= 0]
+    slots = np.unique(np.concatenate([core, before[allowed[before]], sample]))
+    return slots, np.searchsorted(slots, np.unique(sample))
+
+
+def _exact(index: ScopeIndex, text: str) -> dict[int, float]:
+    """Return the share of the query's identifiers in each slot that holds any, or is named."""
+    stripped = text.strip()
+    if is_id(stripped):
+        return dict.fromkeys([*index.find(RECORD, stripped), *index.find(FRAGMENT, stripped)], 1.0)
+    names = identifiers(text)
+    shares: dict[int, float] = {}
+    for name in names:
+        for slot in index.lexical.slots_with(term_key(name)):
+            shares[slot] = shares.get(slot, 0.0) + 1.0 / len(names)
+    return shares
+
+
+def _positions(previous: Array, slots: Array) -> Array:
+    """Turn slots of the turns before into positions among `slots`; -1 where they are not there."""
+    places = np.searchsorted(slots, previous)
+    places = np.minimum(places, max(len(slots) - 1, 0))
+    known = (previous >= 0) & (slots[places] == previous) if len(slots) else previous >= 0
+    return np.where(known, places, -1)
+
+
+def _rank(
+    index: ScopeIndex, slots: Array, evidence: Evidence, fused: Fused, pool: int
+) -> list[int]:
+    """Return positions by score, best first; equal scores by layer, then newer, then key."""
+    speaks = (evidence.bm25 > 0) | (evidence.exact > 0) | (evidence.cosine > 0)
+    score = np.where(speaks, np.round(fused.score, 9), -np.inf)
+    if len(score) > pool:
+        bound = np.partition(score, len(score) - pool)[len(score) - pool]
+        positions = np.flatnonzero((score >= bound) & speaks)
+    else:
+        positions = np.flatnonzero(speaks)
+    columns = index.columns[slots[positions]]
+    not_self = columns["layer"] != _SELF
+    order = np.lexsort(
+        (columns["start"], columns["id"], -columns["date_end"].astype(np.int64), not_self,
+         -score[positions])
+    )  # fmt: skip
+    return [int(p) for p in positions[order][:pool]]
+
+
+def _basis(evidence: Evidence, fused: Fused) -> Basis:
+    some = bool(evidence.embedded.any())
+    return Basis(
+        searched=evidence.searched,
+        spread=round(fused.spread, 4) if some else None,
+        gate=round(fused.gate, 4),
+        best_bm25=round(fused.best_bm25, 4),
+        best_cosine=round(float(evidence.cosine[evidence.embedded].max()), 4) if some else None,
+    )
+
+
+def _could_widen(index: ScopeIndex, searched: int) -> list[str]:
+    if not len(index):
+        return ["This scope holds nothing yet; add something with `shiyi remember`."]
+    if searched < len(index):
+        return [f"The filters allow {searched} of {len(index)} documents; try without them."]
+    nothing = (
+        f"Nothing among {searched} documents is about this. Other words may help; "
+        "--weak shows the nearest ones all the same."
+    )
+    return [nothing]

@@ -1,0 +1,169 @@
+"""The one table: everything that can be done to a memory.
+
+Every door (command line, Python, and later HTTP and MCP) is made from it. Models and handlers are
+named, not imported, so that reading the table costs nothing; a test resolves them all.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Permission = Literal["read", "write", "destroy"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One thing that can be done.
+
+    request and response are pydantic models in `service/requests.py` and `service/responses.py`,
+    handler a function in `service/handlers.py` with the signature (session, scope, request).
+    repeatable: doing it twice is as good as once. scoped: it works inside one scope.
+    creates_home: a missing home is made. is_job: it may take long and reports progress.
+    """
+
+    name: str
+    purpose: str
+    request: str
+    response: str
+    permission: Permission
+    repeatable: bool
+    scoped: bool = True
+    creates_home: bool = False
+    is_job: bool = False
+
+    @property
+    def handler(self) -> str:
+        """The name of the function that does it."""
+        return f"handle_{self.name.replace('-', '_')}"
+
+
+OPERATIONS: tuple[Operation, ...] = (
+    Operation(
+        name="init",
+        purpose="Make a home for memories and prepare the embedding model.",
+        request="InitRequest",
+        response="InitResult",
+        permission="write",
+        repeatable=True,
+        scoped=False,
+        creates_home=True,
+    ),
+    Operation(
+        name="remember",
+        purpose="Keep words exactly as they were said, with a record that quotes them.",
+        request="RememberRequest",
+        response="RememberResult",
+        permission="write",
+        repeatable=False,
+        creates_home=True,
+    ),
+    Operation(
+        name="import",
+        purpose="Take in files: notes, chats, exports; what is already there is not added again.",
+        request="ImportRequest",
+        response="ImportResult",
+        permission="write",
+        repeatable=True,
+        creates_home=True,
+        is_job=True,
+    ),
+    Operation(
+        name="search",
+        purpose="Find memories by words, meaning and identifiers, each with its reasons.",
+        request="SearchRequest",
+        response="SearchResult",
+        permission="read",
+        repeatable=True,
+    ),
+    Operation(
+        name="show",
+        purpose="Show one record or capture whole.",
+        request="ShowRequest",
+        response="ShowResult",
+        permission="read",
+        repeatable=True,
+    ),
+    Operation(
+        name="list",
+        purpose="List records or captures, page by page.",
+        request="ListRequest",
+        response="ListResult",
+        permission="read",
+        repeatable=True,
+    ),
+    Operation(
+        name="edit",
+        purpose="Give a record a new version; the versions before it stay.",
+        request="EditRequest",
+        response="EditResult",
+        permission="write",
+        repeatable=True,
+    ),
+    Operation(
+        name="archive",
+        purpose="Take a record out of ordinary search; it stays readable.",
+        request="ArchiveRequest",
+        response="EditResult",
+        permission="write",
+        repeatable=True,
+    ),
+    Operation(
+        name="reindex",
+        purpose="Build the index anew from the store, embedding what is not embedded yet.",
+        request="ReindexRequest",
+        response="ReindexResult",
+        permission="write",
+        repeatable=True,
+        scoped=False,
+        is_job=True,
+    ),
+    Operation(
+        name="status",
+        purpose="Say what the home holds, which model it uses and what is waiting.",
+        request="StatusRequest",
+        response="StatusResult",
+        permission="read",
+        repeatable=True,
+        scoped=False,
+    ),
+    Operation(
+        name="doctor",
+        purpose="Check the home, every stored word, the indexes and the model.",
+        request="DoctorRequest",
+        response="DoctorResult",
+        permission="read",
+        repeatable=True,
+        scoped=False,
+    ),
+    Operation(
+        name="export",
+        purpose="Write a scope as plain files that people can read and import takes back.",
+        request="ExportRequest",
+        response="ExportResult",
+        permission="read",
+        repeatable=False,
+    ),
+    Operation(
+        name="calibrate",
+        purpose="Measure an embedding model's own constants from texts of yours.",
+        request="CalibrateRequest",
+        response="CalibrateResult",
+        permission="write",
+        repeatable=True,
+        scoped=False,
+        is_job=True,
+    ),
+    Operation(
+        name="version",
+        purpose="Say which version this is.",
+        request="VersionRequest",
+        response="VersionResult",
+        permission="read",
+        repeatable=True,
+        scoped=False,
+    ),
+)
+
+
+def find_operation(name: str) -> Operation:
+    """Return the operation of that name; raises KeyError when there is none."""
+    return {operation.name: operation for operation in OPERATIONS}[name]

@@ -1,0 +1,172 @@
+"""What each operation is asked with. Field descriptions are the help of every door."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from shiyi.store.kinds import KINDS, LAYERS, STATUSES
+
+Kind = Literal[KINDS]  # type: ignore[valid-type]
+Layer = Literal[LAYERS]  # type: ignore[valid-type]
+Status = Literal[STATUSES]  # type: ignore[valid-type]
+
+# How the command line takes a field: `argument` by position, `words` by position, --file or
+# standard input; everything else is an option.
+_ARGUMENT = {"cli": "argument"}
+_WORDS = {"cli": "words"}
+_MAX_NAME = 200
+
+
+class Request(BaseModel):
+    """A request: unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
+
+
+def _name(description: str) -> Any:
+    return Field(None, max_length=_MAX_NAME, description=description)
+
+
+class InitRequest(Request):
+    """Make a home."""
+
+
+class _Statement(Request):
+    """The fields of a record that a person may give."""
+
+    kind: Kind | None = Field(None, description="what it is")
+    layer: Layer | None = Field(None, description="how long it lives")
+    title: str | None = Field(None, description="a few words that name it")
+    gist: str | None = Field(None, description="one sentence that stands alone")
+    detail: str | None = Field(None, description="more, if it needs more")
+    topics: list[str] | None = Field(None, max_length=50, description="a topic; may be repeated")
+    aliases: list[str] | None = Field(
+        None, max_length=50, description="another name for it; may be repeated"
+    )
+    salience: int | None = Field(None, ge=0, le=100, description="how much it matters, 0 to 100")
+    date: str | None = Field(
+        None, description="when it was: 2021, 2021-03, 2021-03-05 or 2021-03-05..2021-04-01"
+    )
+    phase: str | None = _name("the phase of life that it belongs to")
+
+    def statement(self) -> dict[str, Any]:
+        """Return the fields that were given."""
+        names = tuple(_Statement.model_fields)
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+
+class RememberRequest(_Statement):
+    """Keep words, and a record that quotes them."""
+
+    text: str = Field(description="the words", json_schema_extra=_WORDS)
+    speaker: str = Field("user", min_length=1, max_length=_MAX_NAME, description="who said them")
+    session: str | None = _name("the dialogue that they belong to; they follow its newest words")
+    turn: str | None = _name("the turn that they belong to")
+    said_at: str | None = Field(None, description="when they were said, ISO 8601; now by default")
+    words_only: bool = Field(False, description="keep the words and derive no record")
+    key: str | None = _name("idempotency key: a repeat returns the first result")
+
+
+class ImportRequest(Request):
+    """Take in a file or folder."""
+
+    path: str = Field(description="a file, a folder or a zip", json_schema_extra=_ARGUMENT)
+    format: Literal[
+        "auto", "jsonl", "markdown", "text", "chatgpt", "claude", "claude-code", "beir"
+    ] = Field("auto", description="what it is; found out by itself")
+
+
+class SearchRequest(Request):
+    """Look for memories."""
+
+    text: str = Field(description="what to look for", json_schema_extra=_ARGUMENT)
+    limit: int = Field(8, ge=1, le=100, description="the most hits")
+    budget: int = Field(
+        4000, ge=200, le=10_000_000, description="the most tokens that the answer may cost"
+    )
+    kind: list[Kind] | None = Field(None, description="only records of a kind; may be repeated")
+    layer: list[Layer] | None = Field(
+        None, description="only records of a layer; may be repeated; durable ones by default"
+    )
+    status: list[Status] = Field(["active"], description="records of a status; may be repeated")
+    topic: list[str] | None = Field(None, description="only what has a topic; may be repeated")
+    since: str | None = Field(None, description="only what is dated then or later")
+    until: str | None = Field(None, description="only what is dated then or earlier")
+    only: Literal["all", "records", "captures"] = Field("all", description="what to look in")
+    channel: Literal["hybrid", "keyword", "dense"] = Field(
+        "hybrid", description="words and meaning, or one of them alone"
+    )
+    weak: bool = Field(False, description="also return what lies below the evidence floor")
+
+
+class ShowRequest(Request):
+    """Read one memory."""
+
+    id: str = Field(description="the id of a record or capture", json_schema_extra=_ARGUMENT)
+    versions: bool = Field(False, description="with every older version of a record")
+
+
+class ListRequest(Request):
+    """Read memories page by page."""
+
+    what: Literal["records", "captures"] = Field("records", description="what to list")
+    kind: Kind | None = Field(None, description="only records of this kind")
+    layer: Layer | None = Field(None, description="only records of this layer")
+    status: Status | None = Field(None, description="only records of this status")
+    topic: str | None = _name("only records with this topic")
+    limit: int = Field(50, ge=1, le=1000, description="the most on a page")
+    after: str | None = Field(None, description="the cursor of the page before")
+
+
+class EditRequest(_Statement):
+    """Give a record a new version."""
+
+    id: str = Field(description="the id of a record", json_schema_extra=_ARGUMENT)
+    status: Status | None = Field(None, description="its status")
+    reason: str | None = Field(None, max_length=2000, description="why it changes")
+    if_match: str | None = _name("the etag that the newest version must have")
+    key: str | None = _name("idempotency key: a repeat returns the first result")
+
+
+class ArchiveRequest(Request):
+    """Take a record out of ordinary search."""
+
+    id: str = Field(description="the id of a record", json_schema_extra=_ARGUMENT)
+    reason: str | None = Field(None, max_length=2000, description="why")
+    if_match: str | None = _name("the etag that the newest version must have")
+    key: str | None = _name("idempotency key: a repeat returns the first result")
+
+
+class ReindexRequest(Request):
+    """Build indexes anew."""
+
+    only_scope: str | None = _name("only this scope; all of them by default")
+    full: bool = Field(False, description="analyse every text again instead of what changed")
+    keywords_only: bool = Field(False, description="index words only, without the model")
+
+
+class StatusRequest(Request):
+    """Ask how things stand."""
+
+
+class DoctorRequest(Request):
+    """Check everything."""
+
+
+class ExportRequest(Request):
+    """Write plain files."""
+
+    path: str = Field(description="a new or empty directory", json_schema_extra=_ARGUMENT)
+    format: Literal["jsonl", "markdown"] = Field("jsonl", description="for programs or people")
+
+
+class CalibrateRequest(Request):
+    """Measure the constants of the model in use."""
+
+    passages: Annotated[str, Field(description="a file of texts to find, one a line")]
+    queries: Annotated[str, Field(description="a file of questions, one a line")]
+    sources: str = Field("own texts", max_length=2000, description="where they are from")
+
+
+class VersionRequest(Request):
+    """Ask for the version."""

@@ -1,0 +1,228 @@
+"""What each operation answers. Stored text stands only in fields made for it."""
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from shiyi.retrieval.results import SearchResult
+
+__all__ = [
+    "CalibrateResult", "DoctorResult", "EditResult", "ExportResult", "ImportResult",
+    "InitResult", "ListResult", "ReindexResult", "RememberResult", "SearchResult", "ShowResult",
+    "StatusResult", "VersionResult",
+]  # fmt: skip
+
+
+class InitResult(BaseModel):
+    """A home that is ready."""
+
+    home: str
+    created: bool
+    model: str
+    mode: str = Field(description="hybrid or keyword")
+    notes: list[str]
+
+
+class RememberResult(BaseModel):
+    """What was kept; it is on disk when this is returned."""
+
+    scope: str
+    capture_id: str
+    record_id: str | None
+    utf8_sha256: str
+    bytes: int
+
+
+class ImportResult(BaseModel):
+    """What went in, and what did not."""
+
+    scopes: list[str]
+    captures: int
+    records: int
+    versions: int = Field(description="records that changed since they were imported")
+    unchanged: int
+    failed: int
+    skipped: dict[str, int] = Field(description="left out on purpose, by reason")
+    errors: list[str] = Field(description="the first failures, as file:line: reason")
+    waiting: int = Field(description="captures and records that are not embedded yet")
+
+
+class CaptureView(BaseModel):
+    """One capture, whole."""
+
+    capture_id: str
+    text: str
+    utf8_sha256: str
+    speaker: str
+    session: str | None
+    turn: str | None
+    previous: str | None
+    captured_at: str | None
+    recorded_at: str
+    origin: str
+    fidelity: str
+    source_path: str | None
+    external_id: str | None
+    attrs: dict[str, Any]
+
+
+class LinkView(BaseModel):
+    """One link, seen from either end."""
+
+    src: str
+    rel: str
+    dst: str
+    start: int | None
+    end: int | None
+
+
+class RecordView(BaseModel):
+    """One version of a record."""
+
+    record_id: str
+    version: int
+    etag: str
+    kind: str
+    layer: str
+    status: str
+    title: str
+    gist: str
+    detail: str | None
+    topics: list[str]
+    aliases: list[str]
+    salience: int
+    date_start: str | None
+    date_end: str | None
+    date_precision: str
+    date_basis: str
+    phase: str | None
+    created_at: str
+    updated_at: str
+    reason: str | None
+    external_id: str | None
+    attrs: dict[str, Any]
+
+
+class ShowResult(BaseModel):
+    """A record or a capture, with its links."""
+
+    scope: str
+    record: RecordView | None
+    capture: CaptureView | None
+    links: list[LinkView]
+    versions: list[RecordView] = Field(description="older versions, oldest first")
+
+
+class ListItem(BaseModel):
+    """One line of a list."""
+
+    id: str
+    type: str
+    kind: str | None
+    layer: str | None
+    status: str | None
+    date: str | None
+    title: str
+
+
+class ListResult(BaseModel):
+    """One page."""
+
+    scope: str
+    items: list[ListItem]
+    next: str | None = Field(description="the cursor of the next page; null on the last")
+
+
+class EditResult(BaseModel):
+    """The newest version of a record."""
+
+    record_id: str
+    version: int
+    etag: str
+    changed: bool
+
+
+class BuiltIndex(BaseModel):
+    """One generation that was built."""
+
+    scope: str
+    generation: str
+    documents: int
+    embedded: int
+    bytes: int
+    seconds: float
+
+
+class ReindexResult(BaseModel):
+    """What was built."""
+
+    indexes: list[BuiltIndex]
+    model: str | None
+    notes: list[str]
+
+
+class ScopeStatus(BaseModel):
+    """One scope: its rows and its index."""
+
+    scope: str
+    captures: int
+    records: int
+    versions: int
+    links: int
+    generation: str | None
+    documents: int = Field(description="documents in the generation")
+    embedded: int
+    behind: int = Field(description="changes that came after the generation; searched all the same")
+
+
+class StatusResult(BaseModel):
+    """How the home stands."""
+
+    home: str
+    version: str
+    last_change: int
+    model: str
+    mode: str = Field(description="hybrid or keyword")
+    scopes: list[ScopeStatus]
+    notes: list[str]
+
+
+class Check(BaseModel):
+    """One thing that was looked at."""
+
+    name: str
+    state: str = Field(description="ok, warning or failed")
+    detail: str
+
+
+class DoctorResult(BaseModel):
+    """Everything that was looked at."""
+
+    healthy: bool
+    checks: list[Check]
+
+
+class ExportResult(BaseModel):
+    """What was written."""
+
+    path: str
+    format: str
+    counts: dict[str, int]
+
+
+class CalibrateResult(BaseModel):
+    """The calibration that the model now uses."""
+
+    path: str
+    model: str
+    passages: int
+    queries: int
+    note: str
+
+
+class VersionResult(BaseModel):
+    """The version and what decides an index."""
+
+    version: str
+    schema_version: int
+    analyzer: str

@@ -1,0 +1,502 @@
+"""The Python client: one method for each operation.
+
+Made from the table of operations by tools/generate.py; do not edit.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from shiyi.connection import Connection
+
+if TYPE_CHECKING:
+    from shiyi.service import responses
+
+
+class Scope:
+    """One scope of a memory; nothing it does reaches another."""
+
+    def __init__(self, connection: Connection, name: str) -> None:
+        self._connection = connection
+        self.name = name
+
+    def _call(self, operation: str, values: dict[str, Any]) -> Any:
+        return self._connection.call(operation, values, self.name)
+
+    def remember(
+        self,
+        text: str,
+        *,
+        kind: Literal[
+            "event",
+            "experience",
+            "feeling",
+            "state",
+            "decision",
+            "fact",
+            "preference",
+            "value",
+            "rule",
+            "heuristic",
+            "promise",
+            "boundary",
+            "relationship",
+            "insight",
+            "canon",
+            "model",
+            "entity",
+            "facet",
+            "hypothesis",
+            "followup",
+            "checkpoint",
+            "handoff",
+            "method",
+            "procedure",
+        ]
+        | None = None,
+        layer: Literal["note", "session", "core", "self", "capability", "procedure"] | None = None,
+        title: str | None = None,
+        gist: str | None = None,
+        detail: str | None = None,
+        topics: Sequence[str] | None = None,
+        aliases: Sequence[str] | None = None,
+        salience: int | None = None,
+        date: str | None = None,
+        phase: str | None = None,
+        speaker: str = "user",
+        session: str | None = None,
+        turn: str | None = None,
+        said_at: str | None = None,
+        words_only: bool = False,
+        key: str | None = None,
+    ) -> "responses.RememberResult":
+        """Keep words exactly as they were said, with a record that quotes them.
+
+        kind: what it is.
+        layer: how long it lives.
+        title: a few words that name it.
+        gist: one sentence that stands alone.
+        detail: more, if it needs more.
+        topics: a topic; may be repeated.
+        aliases: another name for it; may be repeated.
+        salience: how much it matters, 0 to 100.
+        date: when it was: 2021, 2021-03, 2021-03-05 or 2021-03-05..2021-04-01.
+        phase: the phase of life that it belongs to.
+        text: the words.
+        speaker: who said them.
+        session: the dialogue that they belong to; they follow its newest words.
+        turn: the turn that they belong to.
+        said_at: when they were said, ISO 8601; now by default.
+        words_only: keep the words and derive no record.
+        key: idempotency key: a repeat returns the first result.
+        """
+        answer = self._call(
+            "remember",
+            {
+                "kind": kind,
+                "layer": layer,
+                "title": title,
+                "gist": gist,
+                "detail": detail,
+                "topics": topics,
+                "aliases": aliases,
+                "salience": salience,
+                "date": date,
+                "phase": phase,
+                "text": text,
+                "speaker": speaker,
+                "session": session,
+                "turn": turn,
+                "said_at": said_at,
+                "words_only": words_only,
+                "key": key,
+            },
+        )
+        return cast("responses.RememberResult", answer)
+
+    def import_(
+        self,
+        path: str,
+        *,
+        format: Literal[
+            "auto", "jsonl", "markdown", "text", "chatgpt", "claude", "claude-code", "beir"
+        ] = "auto",
+    ) -> "responses.ImportResult":
+        """Take in files: notes, chats, exports; what is already there is not added again.
+
+        path: a file, a folder or a zip.
+        format: what it is; found out by itself.
+        """
+        answer = self._call(
+            "import",
+            {"path": path, "format": format},
+        )
+        return cast("responses.ImportResult", answer)
+
+    def search(
+        self,
+        text: str,
+        *,
+        limit: int = 8,
+        budget: int = 4_000,
+        kind: Sequence[
+            Literal[
+                "event",
+                "experience",
+                "feeling",
+                "state",
+                "decision",
+                "fact",
+                "preference",
+                "value",
+                "rule",
+                "heuristic",
+                "promise",
+                "boundary",
+                "relationship",
+                "insight",
+                "canon",
+                "model",
+                "entity",
+                "facet",
+                "hypothesis",
+                "followup",
+                "checkpoint",
+                "handoff",
+                "method",
+                "procedure",
+            ]
+        ]
+        | None = None,
+        layer: Sequence[Literal["note", "session", "core", "self", "capability", "procedure"]]
+        | None = None,
+        status: Sequence[Literal["active", "superseded", "archived"]] | None = None,
+        topic: Sequence[str] | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        only: Literal["all", "records", "captures"] = "all",
+        channel: Literal["hybrid", "keyword", "dense"] = "hybrid",
+        weak: bool = False,
+    ) -> "responses.SearchResult":
+        """Find memories by words, meaning and identifiers, each with its reasons.
+
+        text: what to look for.
+        limit: the most hits.
+        budget: the most tokens that the answer may cost.
+        kind: only records of a kind; may be repeated.
+        layer: only records of a layer; may be repeated; durable ones by default.
+        status: records of a status; may be repeated.
+        topic: only what has a topic; may be repeated.
+        since: only what is dated then or later.
+        until: only what is dated then or earlier.
+        only: what to look in.
+        channel: words and meaning, or one of them alone.
+        weak: also return what lies below the evidence floor.
+        """
+        answer = self._call(
+            "search",
+            {
+                "text": text,
+                "limit": limit,
+                "budget": budget,
+                "kind": kind,
+                "layer": layer,
+                "status": status,
+                "topic": topic,
+                "since": since,
+                "until": until,
+                "only": only,
+                "channel": channel,
+                "weak": weak,
+            },
+        )
+        return cast("responses.SearchResult", answer)
+
+    def show(
+        self,
+        id: str,
+        *,
+        versions: bool = False,
+    ) -> "responses.ShowResult":
+        """Show one record or capture whole.
+
+        id: the id of a record or capture.
+        versions: with every older version of a record.
+        """
+        answer = self._call(
+            "show",
+            {"id": id, "versions": versions},
+        )
+        return cast("responses.ShowResult", answer)
+
+    def list(
+        self,
+        *,
+        what: Literal["records", "captures"] = "records",
+        kind: Literal[
+            "event",
+            "experience",
+            "feeling",
+            "state",
+            "decision",
+            "fact",
+            "preference",
+            "value",
+            "rule",
+            "heuristic",
+            "promise",
+            "boundary",
+            "relationship",
+            "insight",
+            "canon",
+            "model",
+            "entity",
+            "facet",
+            "hypothesis",
+            "followup",
+            "checkpoint",
+            "handoff",
+            "method",
+            "procedure",
+        ]
+        | None = None,
+        layer: Literal["note", "session", "core", "self", "capability", "procedure"] | None = None,
+        status: Literal["active", "superseded", "archived"] | None = None,
+        topic: str | None = None,
+        limit: int = 50,
+        after: str | None = None,
+    ) -> "responses.ListResult":
+        """List records or captures, page by page.
+
+        what: what to list.
+        kind: only records of this kind.
+        layer: only records of this layer.
+        status: only records of this status.
+        topic: only records with this topic.
+        limit: the most on a page.
+        after: the cursor of the page before.
+        """
+        answer = self._call(
+            "list",
+            {
+                "what": what,
+                "kind": kind,
+                "layer": layer,
+                "status": status,
+                "topic": topic,
+                "limit": limit,
+                "after": after,
+            },
+        )
+        return cast("responses.ListResult", answer)
+
+    def edit(
+        self,
+        id: str,
+        *,
+        kind: Literal[
+            "event",
+            "experience",
+            "feeling",
+            "state",
+            "decision",
+            "fact",
+            "preference",
+            "value",
+            "rule",
+            "heuristic",
+            "promise",
+            "boundary",
+            "relationship",
+            "insight",
+            "canon",
+            "model",
+            "entity",
+            "facet",
+            "hypothesis",
+            "followup",
+            "checkpoint",
+            "handoff",
+            "method",
+            "procedure",
+        ]
+        | None = None,
+        layer: Literal["note", "session", "core", "self", "capability", "procedure"] | None = None,
+        title: str | None = None,
+        gist: str | None = None,
+        detail: str | None = None,
+        topics: Sequence[str] | None = None,
+        aliases: Sequence[str] | None = None,
+        salience: int | None = None,
+        date: str | None = None,
+        phase: str | None = None,
+        status: Literal["active", "superseded", "archived"] | None = None,
+        reason: str | None = None,
+        if_match: str | None = None,
+        key: str | None = None,
+    ) -> "responses.EditResult":
+        """Give a record a new version; the versions before it stay.
+
+        kind: what it is.
+        layer: how long it lives.
+        title: a few words that name it.
+        gist: one sentence that stands alone.
+        detail: more, if it needs more.
+        topics: a topic; may be repeated.
+        aliases: another name for it; may be repeated.
+        salience: how much it matters, 0 to 100.
+        date: when it was: 2021, 2021-03, 2021-03-05 or 2021-03-05..2021-04-01.
+        phase: the phase of life that it belongs to.
+        id: the id of a record.
+        status: its status.
+        reason: why it changes.
+        if_match: the etag that the newest version must have.
+        key: idempotency key: a repeat returns the first result.
+        """
+        answer = self._call(
+            "edit",
+            {
+                "kind": kind,
+                "layer": layer,
+                "title": title,
+                "gist": gist,
+                "detail": detail,
+                "topics": topics,
+                "aliases": aliases,
+                "salience": salience,
+                "date": date,
+                "phase": phase,
+                "id": id,
+                "status": status,
+                "reason": reason,
+                "if_match": if_match,
+                "key": key,
+            },
+        )
+        return cast("responses.EditResult", answer)
+
+    def archive(
+        self,
+        id: str,
+        *,
+        reason: str | None = None,
+        if_match: str | None = None,
+        key: str | None = None,
+    ) -> "responses.EditResult":
+        """Take a record out of ordinary search; it stays readable.
+
+        id: the id of a record.
+        reason: why.
+        if_match: the etag that the newest version must have.
+        key: idempotency key: a repeat returns the first result.
+        """
+        answer = self._call(
+            "archive",
+            {"id": id, "reason": reason, "if_match": if_match, "key": key},
+        )
+        return cast("responses.EditResult", answer)
+
+    def export(
+        self,
+        path: str,
+        *,
+        format: Literal["jsonl", "markdown"] = "jsonl",
+    ) -> "responses.ExportResult":
+        """Write a scope as plain files that people can read and import takes back.
+
+        path: a new or empty directory.
+        format: for programs or people.
+        """
+        answer = self._call(
+            "export",
+            {"path": path, "format": format},
+        )
+        return cast("responses.ExportResult", answer)
+
+
+class Memory(Connection):
+    """A home and everything in it."""
+
+    def scope(self, name: str) -> Scope:
+        """Return the scope of that name; it is made by the first thing kept in it."""
+        return Scope(self, name)
+
+    def _call(self, operation: str, values: dict[str, Any]) -> Any:
+        return self.call(operation, values)
+
+    def init(
+        self,
+    ) -> "responses.InitResult":
+        """Make a home for memories and prepare the embedding model."""
+        answer = self._call(
+            "init",
+            {},
+        )
+        return cast("responses.InitResult", answer)
+
+    def reindex(
+        self,
+        *,
+        only_scope: str | None = None,
+        full: bool = False,
+        keywords_only: bool = False,
+    ) -> "responses.ReindexResult":
+        """Build the index anew from the store, embedding what is not embedded yet.
+
+        only_scope: only this scope; all of them by default.
+        full: analyse every text again instead of what changed.
+        keywords_only: index words only, without the model.
+        """
+        answer = self._call(
+            "reindex",
+            {"only_scope": only_scope, "full": full, "keywords_only": keywords_only},
+        )
+        return cast("responses.ReindexResult", answer)
+
+    def status(
+        self,
+    ) -> "responses.StatusResult":
+        """Say what the home holds, which model it uses and what is waiting."""
+        answer = self._call(
+            "status",
+            {},
+        )
+        return cast("responses.StatusResult", answer)
+
+    def doctor(
+        self,
+    ) -> "responses.DoctorResult":
+        """Check the home, every stored word, the indexes and the model."""
+        answer = self._call(
+            "doctor",
+            {},
+        )
+        return cast("responses.DoctorResult", answer)
+
+    def calibrate(
+        self,
+        *,
+        passages: str,
+        queries: str,
+        sources: str = "own texts",
+    ) -> "responses.CalibrateResult":
+        """Measure an embedding model's own constants from texts of yours.
+
+        passages: a file of texts to find, one a line.
+        queries: a file of questions, one a line.
+        sources: where they are from.
+        """
+        answer = self._call(
+            "calibrate",
+            {"passages": passages, "queries": queries, "sources": sources},
+        )
+        return cast("responses.CalibrateResult", answer)
+
+    def version(
+        self,
+    ) -> "responses.VersionResult":
+        """Say which version this is."""
+        answer = self._call(
+            "version",
+            {},
+        )
+        return cast("responses.VersionResult", answer)

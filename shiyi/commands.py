@@ -1,0 +1,90 @@
+"""One click command from one operation: arguments and options from the request model."""
+
+from collections.abc import Callable, Mapping
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import click
+from pydantic.fields import FieldInfo
+
+from shiyi.service.invoke import request_model
+from shiyi.service.operations import Operation
+
+Run = Callable[[Operation, Mapping[str, Any], Mapping[str, Any]], int]
+
+
+def build_command(operation: Operation, run: Run) -> click.Command:
+    """Return the command of an operation; `run` does it and returns the exit code."""
+    fields = request_model(operation).model_fields
+    parameters: list[click.Parameter] = []
+    for name, field in fields.items():
+        parameters += _parameters(name, field)
+    parameters.append(
+        click.Option(["--json", "as_json"], is_flag=True, help="Answer with one JSON object.")
+    )
+    words = next((name for name, field in fields.items() if _form(field) == "words"), None)
+
+    @click.pass_context
+    def callback(ctx: click.Context, /, **values: Any) -> int:
+        options = dict(ctx.obj)
+        options["as_json"] = values.pop("as_json") or options["as_json"]
+        if words is not None:
+            from shiyi.cli import read_words
+
+            values[words] = read_words(values[words], values.pop("file"))
+        given = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+            if value is not None and value != ()
+        }
+        return run(operation, given, options)
+
+    return click.Command(
+        operation.name, callback=callback, params=parameters, help=operation.purpose
+    )
+
+
+def _parameters(name: str, field: FieldInfo) -> list[click.Parameter]:
+    form, description = _form(field), field.description or ""
+    if form == "argument":
+        return [click.Argument([name])]
+    if form == "words":
+        return [
+            click.Argument([name], required=False),
+            click.Option(["--file"], help=f"a file that holds {description}, in UTF-8"),
+        ]
+    kind, many = _click_type(field.annotation)
+    flag = f"--{name.replace('_', '-')}"
+    default = field.get_default(call_default_factory=True) if not field.is_required() else None
+    if kind is click.BOOL:
+        return [click.Option([flag, name], is_flag=True, default=None, help=description)]
+    shown = ", ".join(default) if isinstance(default, list) else default
+    note = f"  [default: {shown}]" if shown not in {None, ""} else ""
+    return [
+        click.Option(
+            [flag, name],
+            type=kind,
+            multiple=many,
+            required=field.is_required(),
+            help=f"{description}{note}",
+        )
+    ]
+
+
+def _form(field: FieldInfo) -> str | None:
+    extra = field.json_schema_extra
+    form = extra.get("cli") if isinstance(extra, dict) else None
+    return form if isinstance(form, str) else None
+
+
+def _click_type(annotation: Any) -> tuple[click.ParamType, bool]:
+    """Return the type of an option and whether it may be repeated."""
+    origin = get_origin(annotation)
+    if origin in {Union, UnionType}:
+        inner = [part for part in get_args(annotation) if part is not NoneType]
+        return _click_type(inner[0])
+    if origin is list:
+        return _click_type(get_args(annotation)[0])[0], True
+    if origin is Literal:
+        return click.Choice([str(value) for value in get_args(annotation)]), False
+    return {bool: click.BOOL, int: click.INT, str: click.STRING}[annotation], False

@@ -1,0 +1,85 @@
+"""A home, rows to put into it, and child processes that use it."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shiyi.core.ids import new_id
+from shiyi.core.text import text_sha256
+from shiyi.store import Capture, Link, Record, Store
+
+NOW = datetime(2026, 3, 4, 5, 6, 7, 891011, tzinfo=UTC)
+
+
+class Rows:
+    """Makes rows with everything filled in that a test does not care about."""
+
+    @staticmethod
+    def capture(text: str = "今天下雨了。", **given: Any) -> Capture:
+        values = {"scope": "me", "capture_id": new_id(), "recorded_at": NOW, **given}
+        return Capture(text=text, utf8_sha256=text_sha256(text), **values)
+
+    @staticmethod
+    def record(**given: Any) -> Record:
+        values = {
+            "scope": "me", "record_id": new_id(), "version": 1, "kind": "fact", "layer": "core",
+            "title": "雨", "gist": "It rained.", "created_at": NOW, "updated_at": NOW, **given,
+        }  # fmt: skip
+        return Record(**values)
+
+    @staticmethod
+    def link(src: str, dst: str, **given: Any) -> Link:
+        return Link(**{"scope": "me", "src": src, "rel": "quotes", "dst": dst, **given})
+
+
+@pytest.fixture(scope="session")
+def rows() -> Rows:
+    return Rows()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def store(home: Path) -> Iterator[Store]:
+    with Store(home, create=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def keep(rows: Rows) -> Callable[..., Capture]:
+    """Write one capture and return it."""
+
+    def write(store: Store, text: str = "今天下雨了。", **given: Any) -> Capture:
+        capture = rows.capture(text, **given)
+        store.write(capture.scope, lambda t: {"new": sorted(t.add_captures([capture]))})
+        return capture
+
+    return write
+
+
+@pytest.fixture
+def child(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start Python code with arguments in a process of its own; it is gone when the test is."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(code: str, *arguments: object, **options: Any) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, *map(str, arguments)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, cwd=tmp_path, **options,
+        )  # fmt: skip
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()

@@ -1,0 +1,148 @@
+"""No text can make the database touch anything but itself."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from shiyi.core.errors import HomeError
+from shiyi.store import Store
+
+SOURCES = Path(__file__).resolve().parents[2] / "store"
+STATEMENTS = (
+    "SELECT * FROM read_csv('{secret}')",
+    "SELECT * FROM read_csv_auto('{secret}')",
+    "SELECT * FROM read_text('{secret}')",
+    "SELECT * FROM read_blob('{secret}')",
+    "SELECT * FROM read_json('{secret}')",
+    "SELECT * FROM read_json_objects('{secret}')",
+    "SELECT * FROM read_ndjson('{secret}')",
+    "SELECT * FROM read_parquet('{secret}')",
+    "SELECT * FROM parquet_metadata('{secret}')",
+    "SELECT * FROM sniff_csv('{secret}')",
+    "SELECT * FROM '{secret}'",
+    "SELECT * FROM glob('{folder}/*')",
+    "SELECT * FROM read_text('{home}/../secret.csv')",
+    "SELECT * FROM read_csv('https://example.org/a.csv')",
+    "SELECT * FROM 's3://bucket/a.parquet'",
+    "SELECT getenv('HOME')",
+    "COPY scopes TO '{folder}/out.csv'",
+    "COPY (SELECT 1) TO '{folder}/out.parquet' (FORMAT parquet)",
+    "COPY scopes FROM '{secret}'",
+    "EXPORT DATABASE '{folder}/out'",
+    "IMPORT DATABASE '{folder}'",
+    "ATTACH '{folder}/other.duckdb' AS other",
+    "ATTACH '{secret}' AS other (READ_ONLY)",
+    "ATTACH '{folder}/other.sqlite' AS other (TYPE sqlite)",
+    "CREATE SECRET leak (TYPE s3, KEY_ID 'a', SECRET 'b')",
+    "CREATE PERSISTENT SECRET leak (TYPE http, BEARER_TOKEN 'b')",
+    "INSTALL httpfs",
+    "FORCE INSTALL fts FROM community",
+    "LOAD httpfs",
+    "LOAD '{folder}/evil.duckdb_extension'",
+    "UPDATE EXTENSIONS",
+    "SET enable_external_access = true",
+    "SET GLOBAL lock_configuration = false",
+    "RESET enable_external_access",
+    "SET allowed_directories = ['/']",
+    "SET temp_directory = '{folder}/spill'",
+    "SET home_directory = '{folder}'",
+    "SET autoload_known_extensions = true",
+    "SET log_query_path = '{folder}/log'",
+    "SET python_enable_replacements = true",
+    "SET enable_progress_bar = true",
+    "PRAGMA enable_profiling",
+    "PRAGMA profiling_output = '{folder}/profile'",
+    "PRAGMA memory_limit = '1KB'",
+    "CALL enable_logging(storage = 'file', storage_path = '{folder}')",
+    "SELECT * FROM secret_frame",
+    "SELECT * FROM store",
+)
+secret_frame = [{"a": "a secret"}]  # what a statement could name, were it allowed to
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+@pytest.mark.parametrize("door", ["rows", "batches"])
+def test_no_statement_leaves_the_database(store: Store, statement: str, door: str) -> None:
+    """Files, network, extensions, settings, secrets and Python variables are out of reach."""
+    folder = store.home.parent
+    secret = folder / "secret.csv"
+    secret.write_text("a,b\n1,2\n")
+    before = sorted(path.name for path in folder.rglob("*"))
+    query = statement.format(secret=secret, folder=folder, home=store.home)
+    database = store._database
+
+    with pytest.raises(HomeError):
+        list(database.rows(query) if door == "rows" else database.batches(query))
+
+    assert sorted(path.name for path in folder.rglob("*")) == before
+    assert store.write("me", lambda _: {"alive": True}) == {"alive": True}
+
+
+@pytest.mark.parametrize(
+    "hostile", ["'; DROP TABLE captures; --", '" OR 1=1', "me' OR '1'='1", "$1"]
+)
+def test_a_value_is_never_a_statement(store: Store, hostile: str) -> None:
+    """A value in any place of a read is only looked for."""
+    assert store.capture(hostile, hostile) is None
+    assert store.captures(hostile, [hostile] * 3) == {}
+    assert store.capture_hashes(hostile, [hostile]) == {}
+    assert store.last_of_session(hostile, hostile) is None
+    assert store.versions(hostile, hostile) == []
+    assert store.versions_of(hostile, [hostile]) == {}
+    assert store.page_heads(hostile, limit=1, kind=hostile, topic=hostile, after=hostile) == []
+    assert store.page_captures(hostile, limit=1, after=hostile) == []
+    assert store.links_from(hostile, [hostile]) == {}
+    assert store.links_to(hostile, hostile) == []
+    assert list(store.iterate_captures(hostile)) == list(store.iterate_heads(hostile)) == []
+    assert store.changes_since(hostile, 0) == []
+    assert sum(store.counts(hostile).values()) == 0
+
+
+def constants(tree: ast.Module) -> set[str]:
+    """Return the module's names in capitals that are bound once, to a string or f-string."""
+    return {
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant | ast.JoinedStr)
+        for target in node.targets
+        if isinstance(target, ast.Name) and target.id.isupper()
+    }
+
+
+def is_fixed(node: ast.expr, known: set[str], local: set[str]) -> bool:
+    """Tell whether a query is a literal, a module constant, or a local name of a literal."""
+    return isinstance(node, ast.Constant) or (
+        isinstance(node, ast.Name) and node.id in known | local
+    )
+
+
+def test_no_statement_is_built_from_values() -> None:
+    """Every statement is a literal or a module constant; only constants are put into constants."""
+    checked = 0
+    for source in SOURCES.glob("*.py"):
+        tree = ast.parse(source.read_text("utf-8"))
+        known = constants(tree)
+        for node in (n for n in tree.body if isinstance(n, ast.Assign)):
+            for part in ast.walk(node.value):
+                if isinstance(part, ast.FormattedValue):
+                    assert isinstance(part.value, ast.Name), f"{source.name}:{part.lineno}"
+                    assert part.value.id in known, f"{source.name}:{part.lineno}"
+        for function in (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)):
+            assigned = [n for n in ast.walk(function) if isinstance(n, ast.Assign)]
+            local = {
+                target.id
+                for assignment in assigned
+                if isinstance(assignment.value, ast.Constant)
+                for target in assignment.targets
+                if isinstance(target, ast.Name)
+            }
+            for call in (n for n in ast.walk(function) if isinstance(n, ast.Call)):
+                name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+                if name in {"rows", "batches", "insert", "execute"}:
+                    passes_on = {"query", "statement"} & {a.arg for a in function.args.args}
+                    loops = {"statement"} if source.name == "database.py" else set()
+                    allowed = local | passes_on | loops
+                    assert is_fixed(call.args[0], known, allowed), f"{source.name}:{call.lineno}"
+                    checked += 1
+    assert checked > 20
