@@ -70,8 +70,9 @@ class _Conversation:
             self.place.skip("a message without words")
             return
         common: dict[str, Any] = {
-            "session": self.session, "previous": previous, "source_path": self.place.name,
+            "speaker": speaker, "session": self.session, "previous": previous,
             "captured_at": self.place.instant(message.get("created_at")),
+            "source_path": self.place.name,
         }  # fmt: skip
         uuid = plain(message.get("uuid"))
         key = native_key(uuid, self.session) if uuid else self.occurrences.key(
@@ -80,29 +81,28 @@ class _Conversation:
         )  # fmt: skip
         attrs = {"title": self.title, "branch": "other" if branch else None}
         if text.strip():
-            try:
-                check_text(text)
-            except UsageError as error:
-                yield self.place.error(str(error))
-            else:
-                self.said[index] = key
-                yield CaptureItem(
-                    key=key, text=text, speaker=speaker, origin="conversation", external_id=key if uuid else None,
-                    attrs=_given(**attrs, files=_file_names(message)), **common,
-                )  # fmt: skip
+            about = {**attrs, "files": _file_names(message)}
+            name = key if uuid else None
+            yield self._said_in(index, text, key=key, external_id=name, attrs=about, **common)
         for number, (words, about) in enumerate(attachments):
-            name = f"{key}:attachment:{number}"
-            self.said[index] = self.said[index] if text.strip() else name
-            try:
-                check_text(words)
-            except UsageError as error:
-                yield self.place.error(str(error))
-                continue
-            yield CaptureItem(
-                key=name, text=words, speaker=speaker, origin="attachment",
-                fidelity="external_material", attrs=_given(**{**attrs, **about, "message": key}),
-                **common,
+            yield self._said_in(
+                index, words, key=f"{key}:attachment:{number}", origin="attachment",
+                fidelity="external_material", attrs={**attrs, **about, "message": key}, **common,
             )  # fmt: skip
+
+    def _said_in(
+        self, index: int, text: str, *, key: str, attrs: dict[str, Any], origin: str = "conversation",
+        **more: Any,
+    ) -> Item:  # fmt: skip
+        """Return a capture; the first of a message is what the next message follows."""
+        try:
+            check_text(text)
+        except UsageError as error:
+            return self.place.error(str(error))
+        if self.said[index] == more["previous"]:
+            self.said[index] = key
+        given = {name: value for name, value in attrs.items() if value is not None}
+        return CaptureItem(key=key, text=text, origin=origin, attrs=given, **more)
 
 
 def _words(message: _Message, place: Place, *, human: bool) -> str:
@@ -175,7 +175,3 @@ def _path(messages: list[_Message], parents: list[int | None], leaf: Any) -> set
         path.add(current)
         current = parents[current]
     return path
-
-
-def _given(**attrs: Any) -> dict[str, Any]:
-    return {name: value for name, value in attrs.items() if value is not None}

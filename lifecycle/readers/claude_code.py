@@ -98,7 +98,8 @@ class _Transcript:
         return CaptureItem(
             key=key, text=text, speaker=speaker, session=session, previous=previous,
             captured_at=captured_at, origin="conversation", source_path=self._name,
-            external_id=key if uuid else None, attrs={name: value for name, value in attrs.items() if value},
+            external_id=key if uuid else None,
+            attrs={name: value for name, value in attrs.items() if value},
         )  # fmt: skip
 
 
