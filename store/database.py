@@ -63,7 +63,7 @@ class Database:
             if not create:
                 raise HomeError(f"There is no memory at {home}; make one with `shiyi init`.")
             self._make(migrations)
-        if not self.path.is_file():
+        if not self.path.is_file() or not _has_magic(self.path):
             raise foreign(self.path)
         # What a search spilled to disk when its process was killed.
         shutil.rmtree(home / f"{FILE_NAME}.tmp", ignore_errors=True)
@@ -245,6 +245,11 @@ class Database:
                 for statement in migrations[number - 1]:
                     self.rows(statement)
                 self.set_meta("schema", str(number))
+
+
+def _has_magic(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(12)[8:] == b"DUCK"
 
 
 def _open_read_only(path: Path) -> duckdb.DuckDBPyConnection:

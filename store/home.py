@@ -6,6 +6,7 @@ from pathlib import Path
 from shiyi.core.errors import HomeError, HomeUnwritableError
 from shiyi.core.files import make_private_directory
 from shiyi.core.settings import SETTINGS_FILE
+from shiyi.core.text import visible
 from shiyi.store.database import FILE_NAME
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -16,6 +17,11 @@ def prepare_home(home: Path, *, create: bool) -> None:
 
     Raises HomeError or HomeUnwritableError; nothing but the directory and its mode is changed.
     """
+    if "?" in str(home) or not _is_utf8(str(home)):
+        raise HomeUnwritableError(
+            f"The path {visible(str(home))} holds a question mark or is not UTF-8, and DuckDB "
+            "keeps no log under such a name. Choose another home with --home."
+        )
     if home.exists() and not home.is_dir():
         raise HomeUnwritableError(
             f"The home {home} is a file, not a directory; nothing was changed. "
@@ -25,6 +31,10 @@ def prepare_home(home: Path, *, create: bool) -> None:
         raise HomeError(f"There is no memory at {home}; make one with `shiyi init`.")
     make_private_directory(home)
     _close_to_others(home)
+
+
+def _is_utf8(path: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in path)
 
 
 def _close_to_others(home: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from shiyi.core.errors import HomeDamagedError
 from shiyi.store import Capture, Store
 
 Child = Callable[..., "subprocess.Popen[str]"]
@@ -234,8 +235,7 @@ def test_every_flip_in_the_log_is_refused_or_named(
                 complete = len(list(store.iterate_captures("me"))) == 12
                 assert complete or store.lost_tails(), place
                 outcomes.append("whole" if complete else "named")
-        except OSError as error:
-            assert "damaged" in str(error), (place, error)
+        except HomeDamagedError:
             assert (copy / "shiyi.duckdb.wal").read_bytes() == flipped
             outcomes.append("refused")
     assert "refused" in outcomes, json.dumps(outcomes)

@@ -1,8 +1,10 @@
 """No text can make the database touch anything but itself."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from shiyi.core.errors import HomeError
@@ -58,25 +60,43 @@ STATEMENTS = (
     "SELECT * FROM secret_frame",
     "SELECT * FROM store",
 )
-secret_frame = [{"a": "a secret"}]  # what a statement could name, were it allowed to
+secret_frame = {"a": np.arange(3)}  # what a statement could name, were it allowed to
+
+
+@pytest.fixture(scope="module")
+def one_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    folder = tmp_path_factory.mktemp("folder")
+    (folder / "secret.csv").write_text("a,b\n1,2\n")
+    with Store(folder / "home", create=True) as store:
+        yield store
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
 @pytest.mark.parametrize("door", ["rows", "batches"])
-def test_no_statement_leaves_the_database(store: Store, statement: str, door: str) -> None:
+def test_no_statement_leaves_the_database(one_store: Store, statement: str, door: str) -> None:
     """Files, network, extensions, settings, secrets and Python variables are out of reach."""
-    folder = store.home.parent
-    secret = folder / "secret.csv"
-    secret.write_text("a,b\n1,2\n")
+    folder = one_store.home.parent
     before = sorted(path.name for path in folder.rglob("*"))
-    query = statement.format(secret=secret, folder=folder, home=store.home)
-    database = store._database
+    query = statement.format(secret=folder / "secret.csv", folder=folder, home=one_store.home)
+    database = one_store._database
 
     with pytest.raises(HomeError):
         list(database.rows(query) if door == "rows" else database.batches(query))
 
     assert sorted(path.name for path in folder.rglob("*")) == before
-    assert store.write("me", lambda _: {"alive": True}) == {"alive": True}
+    assert one_store.write("me", lambda _: {"alive": True}) == {"alive": True}
+
+
+def test_the_settings_that_lock_the_database_are_in_force(store: Store) -> None:
+    """External access, extensions and Python names are off, and so is the progress bar."""
+    names = ["enable_external_access", "autoload_known_extensions", "autoinstall_known_extensions",
+             "python_enable_replacements", "enable_progress_bar", "lock_configuration"]  # fmt: skip
+    query = "SELECT name, value FROM duckdb_settings() WHERE list_contains(?, name)"
+    database = store._database
+
+    expected = {**dict.fromkeys(names, "false"), "lock_configuration": "true"}
+    assert dict(database.rows(query, [names])) == expected
+    assert dict(next(database.batches(query, [names]))) == expected
 
 
 @pytest.mark.parametrize(

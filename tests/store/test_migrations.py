@@ -35,7 +35,7 @@ def test_every_older_schema_becomes_the_newest(tmp_path: Path, old: int) -> None
 
 
 def test_a_failing_migration_changes_nothing(tmp_path: Path) -> None:
-    """Steps before the failing one stay, the failing one is undone, and the old reader still works."""
+    """The steps before it stay, the failing one is undone, and an old reader still works."""
     failing = (*STEPS[:2], ("UPDATE fruit SET price = 9", "SELECT no_such_function()"))
     with opened(tmp_path, STEPS[:1], create=True):
         pass
