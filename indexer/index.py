@@ -33,8 +33,8 @@ _EPOCH = date(1970, 1, 1).toordinal()
 class Filter:
     """Which documents a search may see. Empty fields allow everything.
 
-    Captures have no kind, layer or status: naming kinds or layers leaves them out, statuses do
-    not concern them. since and until are inclusive days; a document matches when its dates
+    Captures have no kind, layer or status, so those concern records only; `captures` says whether
+    captures are seen. since and until are inclusive days; a document matches when its dates
     overlap them, and an undated one does not.
     """
 
@@ -230,7 +230,7 @@ class ScopeIndex:
         columns = self.columns
         allowed: Array = self.lexical.alive[: self.slots].copy()
         is_record = columns["type"] == RECORD
-        if not (filter_.captures and not filter_.kinds and not filter_.layers):
+        if not filter_.captures:
             allowed &= is_record
         if not filter_.records:
             allowed &= ~is_record
