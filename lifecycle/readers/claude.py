@@ -91,8 +91,8 @@ class _Conversation:
             )  # fmt: skip
 
     def _said_in(
-        self, index: int, text: str, *, key: str, attrs: dict[str, Any], origin: str = "conversation",
-        **more: Any,
+        self, index: int, text: str, *, key: str, attrs: dict[str, Any],
+        origin: str = "conversation", **more: Any,
     ) -> Item:  # fmt: skip
         """Return a capture; the first of a message is what the next message follows."""
         try:

@@ -71,7 +71,7 @@ class _Transcript:
 
     def read(self, stream: IO[bytes], source: str) -> Iterator[Item]:
         make = partial(self._item, place=Place(source, "", self._name, self._reading))
-        return items_of_lines(stream, source, self._reading, make, grows=True)
+        return items_of_lines(stream, source, self._reading, make, grows=True, lone_surrogates=True)
 
     def _item(self, content: dict[str, Any], place: Place) -> Item | None:
         uuid, parent = plain(content.get("uuid")), _parent(content)

@@ -74,7 +74,8 @@ def check_format(path: Path, form: str) -> None:
 
 def _unknown(path: Path) -> UsageError:
     return UsageError(
-        f"{printable(path)} is in none of the formats {', '.join(FORMATS)}; if it is, name it."
+        f"{printable(path)} does not look like any of the formats {', '.join(FORMATS)}; "
+        "give the file or folder itself, and name its format if it is one of them."
     )
 
 
@@ -97,7 +98,10 @@ def _of_folder(path: Path) -> str | None:
     found = _of_export(path)
     if found is not None:
         return found
-    lines = sorted(one for pattern in ("*.jsonl", "*/*.jsonl") for one in path.glob(pattern))
+    # Notes beside each other may lie above anything; transcripts lie in folders of their own.
+    notes = any(one.suffix.lower() in MARKDOWN for one in path.iterdir())
+    patterns = ("*.jsonl",) if notes else ("*.jsonl", "*/*.jsonl")
+    lines = sorted(one for pattern in patterns for one in path.glob(pattern))
     if any(_of_lines(one) == "claude-code" for one in lines if not one.is_symlink()):
         return "claude-code"
     for suffixes, form in ((MARKDOWN, "markdown"), (TEXT, "text")):
@@ -122,7 +126,7 @@ def _of_lines(path: Path) -> str | None:
 
 def _of_line(content: bytes) -> str | None:
     try:
-        value = decode_object(content)
+        value = decode_object(content, lone_surrogates=True)
     except UsageError:
         return None
     if "_id" in value:

@@ -96,22 +96,26 @@ def _member_items(member: Member, reading: Reading, form: str) -> Iterator[Item]
 
 
 def _members_of_folder(path: Path) -> list[Member]:
-    """Return the files in the folder, or in the only folders where an unpacked zip has them."""
-    for pattern in ("*", "*/*"):
-        found = [
-            file
-            for file in path.glob(pattern)
-            if _CONVERSATIONS.fullmatch(file.name) and file.is_file() and not file.is_symlink()
-        ]
-        if found:
-            return [
-                Member(
-                    printable(file.relative_to(path).as_posix()), file_size(file),
-                    printable(file), partial(open_regular, file),
-                )
-                for file in sorted(found, key=lambda file: _natural(printable(file)))
-            ]  # fmt: skip
-    return []
+    """Return the files in the folder, or in the one folder that it holds."""
+    found = _conversation_files(path)
+    inside = [one for one in path.iterdir() if not one.name.startswith((".", "__MACOSX"))]
+    if not found and len(inside) == 1 and inside[0].is_dir() and not inside[0].is_symlink():
+        found = _conversation_files(inside[0])
+    return [
+        Member(
+            printable(file.relative_to(path).as_posix()), file_size(file), printable(file),
+            partial(open_regular, file),
+        )
+        for file in sorted(found, key=lambda file: _natural(printable(file)))
+    ]  # fmt: skip
+
+
+def _conversation_files(folder: Path) -> list[Path]:
+    return [
+        file
+        for file in folder.iterdir()
+        if _CONVERSATIONS.fullmatch(file.name) and file.is_file() and not file.is_symlink()
+    ]
 
 
 @contextmanager

@@ -12,11 +12,18 @@ MakeItem = Callable[[dict[str, Any]], Item | None]
 
 
 def items_of_lines(
-    stream: IO[bytes], source: str, reading: Reading, make: MakeItem, *, grows: bool = False
+    stream: IO[bytes],
+    source: str,
+    reading: Reading,
+    make: MakeItem,
+    *,
+    grows: bool = False,
+    lone_surrogates: bool = False,
 ) -> Iterator[Item]:
     """Yield what `make` returns for each object; a line it refuses becomes a LineError.
 
-    When the file `grows` while it is read, a last line without its end is not an error.
+    When the file `grows` while it is read, a last line without its end is not an error. With
+    `lone_surrogates`, `make` has to check the texts that it keeps.
     """
     for line in read_lines(stream):
         reading.consumed(line.size)
@@ -24,7 +31,7 @@ def items_of_lines(
             yield LineError(source, line.number, too_long())
         elif line.content.strip():
             try:
-                item = make(decode_object(line.content))
+                item = make(decode_object(line.content, lone_surrogates=lone_surrogates))
             except UsageError as error:
                 if grows and not line.ended:
                     reading.skip("a last line that is still being written")

@@ -140,3 +140,17 @@ def test_a_bad_line_costs_only_itself(tmp_path: Path) -> None:
 
     assert [one.text for one in captures(items)] == ["a", "b"]
     assert [one.line for one in items if isinstance(one, LineError)] == [2]
+
+
+def test_half_a_surrogate_pair_costs_only_the_words_it_is_in(tmp_path: Path) -> None:
+    """A tool that cut an emoji in two is not the person's error; words cut so are refused."""
+    tool = [{"type": "tool_result", "content": "\ud83d"}]
+    lines = [line(1, "user", tool), line(2, "user", "a\ud83d"), line(3, "user", "b", cwd="\ud83d")]
+    file = tmp_path / "s.jsonl"
+    file.write_text("\n".join(json.dumps(json.loads(one)) for one in lines), "utf-8")
+
+    items = list(read(file))
+
+    assert [one.text for one in captures(items)] == ["b"]
+    assert [one.line for one in items if isinstance(one, LineError)] == [2]
+    assert skips(items) == {"tool traffic": 1}

@@ -153,7 +153,7 @@ def test_what_is_no_zip_is_refused(tmp_path: Path, content: bytes) -> None:
 
 def test_a_zip_of_other_things_is_refused(tmp_path: Path) -> None:
     """Without conversations it is not an export."""
-    with pytest.raises(UsageError, match="none of the formats"):
+    with pytest.raises(UsageError, match="any of the formats"):
         read(zipped(tmp_path, {"a.md": "x"}))
 
 
@@ -202,5 +202,5 @@ def test_a_link_among_the_files_is_not_followed(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "conversations.json").symlink_to(outside)
 
-    with pytest.raises(UsageError, match="none of the formats"):
+    with pytest.raises(UsageError, match="any of the formats"):
         read(folder)
