@@ -10,9 +10,11 @@ import unicodedata
 from ulid import ULID
 
 from shiyi.core.errors import UsageError
+from shiyi.core.text import visible
 
 _ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
-_SCOPE = re.compile(r"\w[\w.@+:-]{0,63}")
+_SCOPE_CHARACTERS = frozenset("_.@+:-")
+_MAX_SCOPE = 64
 MAX_EXTERNAL_ID = 512
 
 
@@ -55,11 +57,16 @@ def check_id(text: str) -> str:
 def check_scope(name: str) -> str:
     """Return the scope name in NFC.
 
-    Raises UsageError unless it is 1 to 64 letters (of any script), digits and `_ . @ + : -`,
-    starting with a letter, digit or `_`.
+    Raises UsageError unless it is 1 to 64 letters (of any script, with their marks), digits and
+    `_ . @ + : -`, starting with a letter, digit or `_`, and shows all that it holds.
     """
     normal = unicodedata.normalize("NFC", name)
-    if not _SCOPE.fullmatch(normal):
+    if not (
+        0 < len(normal) <= _MAX_SCOPE
+        and (normal[0] == "_" or unicodedata.category(normal[0])[0] in "LN")
+        and all(c in _SCOPE_CHARACTERS or unicodedata.category(c)[0] in "LMN" for c in normal)
+        and visible(normal) == normal
+    ):
         raise UsageError(
             "A scope name is 1 to 64 letters (of any script), digits and _ . @ + : - and starts "
             "with a letter, a digit or _; for example `me` or `工作`."

@@ -33,35 +33,43 @@ class Settings:
 def home_directory(given: str | os.PathLike[str] | None = None) -> Path:
     """Return the home: the given path, else SHIYI_HOME, else the platform's data directory.
 
-    Raises UsageError for a path with a NUL character.
+    Raises UsageError for a path with a NUL character or with the `~` of an unknown user.
     """
     chosen = given or os.environ.get("SHIYI_HOME") or platformdirs.user_data_path("shiyi")
     if "\0" in os.fspath(chosen):
         raise UsageError("A home path cannot hold a NUL character.")
-    return Path(chosen).expanduser().absolute()
+    try:
+        return Path(chosen).expanduser().absolute()
+    except RuntimeError:
+        raise UsageError(f"No user is known by the name in {str(chosen)!r}.") from None
 
 
 def load_settings(home: Path, **given: str | None) -> Settings:
     """Return the settings of `home`; what is `given` and not None wins.
 
-    Raises UsageError for a settings file that is not TOML, an unknown name or a wrong type.
+    An empty variable in the environment counts as not set.
+
+    Raises UsageError for a settings file that cannot be read or is not TOML, an unknown name or a
+    wrong type.
     """
     names = {field.name for field in fields(Settings)}
     from_file = _read_settings_file(home / SETTINGS_FILE, names)
     from_environment = {
-        name: os.environ[f"SHIYI_{name.upper()}"]
-        for name in names
-        if f"SHIYI_{name.upper()}" in os.environ
+        name: value for name in names if (value := os.environ.get(f"SHIYI_{name.upper()}"))
     }
     chosen = {name: value for name, value in given.items() if value is not None}
     return replace(Settings(), **{**from_file, **from_environment, **chosen})
 
 
 def _read_settings_file(path: Path, names: set[str]) -> dict[str, str]:
-    if not path.is_file():
-        return {}
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
+        content = tomllib.loads(path.read_text("utf-8-sig"))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be read: {error.strerror}. Correct it or remove it."
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not valid TOML: {error}. Correct it or remove it.") from None
     for name, value in content.items():

@@ -1,8 +1,9 @@
 """A home, rows to put into it, and child processes that use it."""
 
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from shiyi.core.ids import new_id
 from shiyi.core.text import text_sha256
-from shiyi.store import Capture, Link, Record, Store
+from shiyi.store import Capture, Link, Record, Store, Transaction
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 891011, tzinfo=UTC)
 
@@ -47,19 +48,46 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
+@pytest.fixture(scope="session")
+def blank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a home once, to be copied."""
+    home = tmp_path_factory.mktemp("blank") / "home"
+    Store(home, create=True).close()
+    return home
+
+
 @pytest.fixture
-def store(home: Path) -> Iterator[Store]:
-    with Store(home, create=True) as opened:
+def store(blank: Path, home: Path) -> Iterator[Store]:
+    shutil.copytree(blank, home)
+    with Store(home) as opened:
         yield opened
 
 
-@pytest.fixture
+def put(store: Store, rows: Sequence[Capture | Record | Link], scope: str = "me") -> list[str]:
+    """Write rows of any kinds in one write; return the ids of the new captures."""
+
+    def action(transaction: Transaction) -> dict[str, Any]:
+        new = transaction.add_captures([row for row in rows if isinstance(row, Capture)])
+        transaction.add_records([row for row in rows if isinstance(row, Record)])
+        transaction.add_links([row for row in rows if isinstance(row, Link)])
+        return {"new": sorted(new)}
+
+    new: list[str] = store.write(scope, action)["new"]
+    return new
+
+
+@pytest.fixture(name="put", scope="session")
+def put_fixture() -> Callable[..., list[str]]:
+    return put
+
+
+@pytest.fixture(scope="session")
 def keep(rows: Rows) -> Callable[..., Capture]:
     """Write one capture and return it."""
 
     def write(store: Store, text: str = "今天下雨了。", **given: Any) -> Capture:
         capture = rows.capture(text, **given)
-        store.write(capture.scope, lambda t: {"new": sorted(t.add_captures([capture]))})
+        put(store, [capture], capture.scope)
         return capture
 
     return write

@@ -9,6 +9,8 @@ import pytest
 from shiyi.store import Capture, Store
 from shiyi.store.database import Database
 
+Put = Callable[..., list[str]]
+
 
 def test_a_write_takes_few_statements(
     store: Store, keep: Callable[..., Capture], rows: Any, monkeypatch: pytest.MonkeyPatch
@@ -37,10 +39,10 @@ def test_a_write_takes_few_statements(
     assert Counter(query.split()[0] for query in seen) == {"SELECT": 2, "INSERT": 3}
 
 
-def test_look_ups_by_id_use_an_index(store: Store, rows: Any) -> None:
+def test_look_ups_by_id_use_an_index(store: Store, rows: Any, put: Put) -> None:
     """Looking rows up by id does not read the table, for one id and for many."""
     captures = [rows.capture(str(i)) for i in range(20_000)]
-    store.write("me", lambda t: {"new": len(t.add_captures(captures))})
+    put(store, captures)
     store.checkpoint()
     database = store._database
     for table, column in (

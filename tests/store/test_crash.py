@@ -55,8 +55,8 @@ shiyi.store.Store(pathlib.Path(sys.argv[1]), create=True)
 """
 
 
-def kill_while_writing(child: Child, home: Path, start: int, seconds: float) -> list[list[int]]:
-    """Return what a writer, killed after a while, had acknowledged: [number, seq] each."""
+def kill_while_writing(child: Child, home: Path, start: int, seconds: float) -> dict[int, int]:
+    """Return what a writer, killed after a while, had acknowledged: seq by number."""
     process = child(WRITER, home, start)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
@@ -65,7 +65,8 @@ def kill_while_writing(child: Child, home: Path, start: int, seconds: float) -> 
     output, errors = process.communicate()
     assert errors == ""
     lines = output.splitlines(keepends=True)
-    return [[int(n) for n in line.split()] for line in lines if line.endswith("\n")]
+    pairs = [line.split() for line in lines if line.endswith("\n")]
+    return {int(number): int(seq) for number, seq in pairs}
 
 
 def check_after_crash(home: Path, acknowledged: dict[int, int], numbers: list[int]) -> int:
@@ -97,8 +98,7 @@ def test_what_was_acknowledged_survives_kill_9(child: Child, home: Path, kills: 
     acknowledged: dict[int, int] = {}
     starts = [1]
     for _ in range(kills):
-        lines = kill_while_writing(child, home, starts[-1], chance.uniform(0.05, 0.4))
-        acknowledged |= dict(lines)
+        acknowledged |= kill_while_writing(child, home, starts[-1], chance.uniform(0.05, 0.4))
         starts.append(check_after_crash(home, acknowledged, starts))
 
     assert len(acknowledged) > kills
@@ -106,12 +106,12 @@ def test_what_was_acknowledged_survives_kill_9(child: Child, home: Path, kills: 
 
 def test_a_kill_while_the_home_is_made_leaves_nothing_in_the_way(child: Child, home: Path) -> None:
     """Whenever the making of a home is killed, the next opening makes or opens it."""
-    for delay in range(8):
+    for delay in range(6):
         target = home.with_name(f"home{delay}")
         process = child(MAKER, target)
         assert process.stdout is not None
         process.stdout.readline()
-        time.sleep(delay * 0.018)
+        time.sleep(delay * 0.025)
         process.kill()
         process.wait()
 

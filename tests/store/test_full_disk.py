@@ -13,6 +13,8 @@ import pytest
 from shiyi.core.errors import HomeUnwritableError
 from shiyi.store import Capture, Store
 
+Put = Callable[..., list[str]]
+
 Child = Callable[..., "subprocess.Popen[str]"]
 MEGABYTE = random.Random(1).randbytes(500_000).hex()  # nothing that a checkpoint could press
 
@@ -34,14 +36,14 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", path], check=True)
 
 
-def fill(store: Store, rows: Any) -> list[Capture]:
+def fill(store: Store, rows: Any, put: Put) -> list[Capture]:
     """Write until the disk is full; return what was acknowledged."""
     kept: list[Capture] = []
     for size in (1_000_000, 10_000, 1):
         while True:
             capture = rows.capture(MEGABYTE[:size])
             try:
-                store.write("me", lambda t, c=capture: {"new": len(t.add_captures([c]))})
+                put(store, [capture])
             except HomeUnwritableError as error:
                 assert "full" in str(error)  # noqa: PT017
                 assert "not stored" in str(error)  # noqa: PT017
@@ -62,13 +64,13 @@ def check(store: Store, kept: list[Capture]) -> None:
 
 
 def test_a_full_disk_refuses_and_the_same_store_goes_on(
-    disk: Path, rows: Any, keep: Callable[..., Capture]
+    disk: Path, rows: Any, keep: Callable[..., Capture], put: Put
 ) -> None:
     """Reads go on while the disk is full, and writes when there is room again."""
     ballast = disk / "ballast"
     ballast.write_bytes(bytes(3_000_000))
     with Store(disk / "home", create=True) as store:
-        kept = fill(store, rows)
+        kept = fill(store, rows, put)
         check(store, kept)
         ballast.unlink()
 
@@ -80,11 +82,11 @@ def test_a_full_disk_refuses_and_the_same_store_goes_on(
 
 
 def test_a_checkpoint_without_room_loses_nothing(
-    disk: Path, rows: Any, keep: Callable[..., Capture]
+    disk: Path, rows: Any, keep: Callable[..., Capture], put: Put
 ) -> None:
     """A checkpoint that finds no room ends neither the store nor anything saved."""
     with Store(disk / "home", create=True) as store:
-        kept = fill(store, rows)
+        kept = fill(store, rows, put)
         reading = store.iterate_captures("me")
         next(reading)
 
@@ -105,11 +107,11 @@ def test_a_checkpoint_without_room_loses_nothing(
 
 
 def test_a_home_on_a_full_disk_opens_and_closes(
-    disk: Path, rows: Any, keep: Callable[..., Capture]
+    disk: Path, rows: Any, keep: Callable[..., Capture], put: Put
 ) -> None:
     """A home can be opened, read and closed without any room."""
     with Store(disk / "home", create=True) as store:
-        kept = fill(store, rows)
+        kept = fill(store, rows, put)
     (disk / "ballast").touch()
     with (disk / "ballast").open("ab", buffering=0) as file:
         try:

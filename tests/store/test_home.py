@@ -22,6 +22,8 @@ from shiyi.core.errors import (
 )
 from shiyi.store import Capture, Store
 
+Put = Callable[..., list[str]]
+
 Child = Callable[..., "subprocess.Popen[str]"]
 HOLDER = """
 import sys
@@ -55,17 +57,17 @@ def content(home: Path) -> dict[str, bytes]:
 # Private
 
 
-def test_everything_in_a_home_is_the_owners_alone(home: Path, rows: Any) -> None:
+def test_everything_in_a_home_is_the_owners_alone(home: Path, rows: Any, put: Put) -> None:
     """The home is 0700 and each file 0600: at first, in writing, after checkpoints, closed."""
     home = home / "with a parent"
     seen: dict[str, int] = {}
     with Store(home, create=True) as store:
         seen |= modes(home)
         captures = [rows.capture(str(i)) for i in range(5000)]
-        store.write("me", lambda t: {"new": len(t.add_captures(captures))})
+        put(store, captures)
         seen |= modes(home)
         store.checkpoint()
-        store.write("me", lambda t: {"new": len(t.add_captures([rows.capture()]))})
+        put(store, [rows.capture()])
         seen |= modes(home)
     with Store(home):
         seen |= modes(home)
@@ -375,11 +377,11 @@ os.kill(os.getpid(), 9)
     assert content(home) == before
 
 
-def test_a_cut_file_is_refused_or_tells(home: Path, tmp_path: Path, rows: Any) -> None:
+def test_a_cut_file_is_refused_or_tells(home: Path, tmp_path: Path, rows: Any, put: Put) -> None:
     """A file cut anywhere is refused untouched, or says so when the lost part is read."""
     captures = [rows.capture(f"{i} 雨" * 50) for i in range(8000)]
     with Store(home, create=True) as store:
-        store.write("me", lambda t: {"new": len(t.add_captures(captures))})
+        put(store, captures)
     whole = (home / "shiyi.duckdb").read_bytes()
     opened = 0
     cuts = [*range(1, 13_000, 1117), *(len(whole) * part // 24 for part in range(1, 24))]
@@ -399,12 +401,12 @@ def test_a_cut_file_is_refused_or_tells(home: Path, tmp_path: Path, rows: Any) -
 
 
 def test_every_flip_in_the_file_is_refused_or_harmless(
-    home: Path, tmp_path: Path, rows: Any
+    home: Path, tmp_path: Path, rows: Any, put: Put
 ) -> None:
     """A flipped bit is an error when the file is opened or read, or lies in unused room."""
     captures = [rows.capture(f"{i} 雨" * 50) for i in range(1000)]
     with Store(home, create=True) as store:
-        store.write("me", lambda t: {"new": len(t.add_captures(captures))})
+        put(store, captures)
     whole = (home / "shiyi.duckdb").read_bytes()
     wanted = {capture.capture_id: capture for capture in captures}
     refused = 0

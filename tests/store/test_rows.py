@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from shiyi.core.errors import ConflictError, UsageError
 from shiyi.core.ids import new_id
-from shiyi.store import Capture, Record, Store
+from shiyi.store import Capture, Record, Store, Transaction
+
+Put = Callable[..., list[str]]
 
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1)
 HARD_TEXTS = (
@@ -60,11 +62,11 @@ def test_hard_texts_come_back_byte_for_byte(
     text=TEXTS, captured_at=st.none() | TIMES, speaker=TEXTS, session_id=NAMES, turn_id=NAMES,
     previous_id=NAMES, source_path=NAMES, external_id=NAMES, attrs=JSON,
 )  # fmt: skip
-def test_any_capture_comes_back_equal(rows: Any, store: Store, **values: Any) -> None:
+def test_any_capture_comes_back_equal(rows: Any, store: Store, put: Put, **values: Any) -> None:
     """Any capture comes back equal, in a batch and alone."""
     captures = [rows.capture(**values), rows.capture("beside it")]
 
-    store.write("me", lambda t: {"new": len(t.add_captures(captures))})
+    put(store, captures)
 
     ids = [capture.capture_id for capture in captures]
     assert store.captures("me", ids) == {c.capture_id: c for c in captures}
@@ -80,11 +82,13 @@ def test_any_capture_comes_back_equal(rows: Any, store: Store, **values: Any) ->
     created_at=TIMES, updated_at=TIMES, expires_at=st.none() | TIMES,
     confidence=st.none() | st.integers(0, 1) | st.floats(0, 1), reason=NAMES, attrs=JSON,
 )  # fmt: skip
-def test_any_record_comes_back_equal_with_its_etag(rows: Any, store: Store, **values: Any) -> None:
+def test_any_record_comes_back_equal_with_its_etag(
+    rows: Any, store: Store, put: Put, **values: Any
+) -> None:
     """Any record version comes back equal, and so does its etag."""
     records = [rows.record(**values), rows.record(), rows.record(confidence=0.5, topics=("x",))]
 
-    store.write("me", lambda t: {"done": t.add_records(records)})
+    put(store, records)
 
     found = store.versions_of("me", [record.record_id for record in records])
     assert found == {record.record_id: [record] for record in records}
@@ -101,12 +105,12 @@ def test_ten_megabytes_come_back(store: Store, keep: Callable[..., Capture]) -> 
     assert store.capture("me", kept.capture_id) == kept
 
 
-def test_a_batch_of_every_size_comes_back(store: Store, rows: Any) -> None:
+def test_a_batch_of_every_size_comes_back(store: Store, rows: Any, put: Put) -> None:
     """Batches around DuckDB's vector size come back whole and in id order."""
     for size in (1, 2047, 2048, 2049, 5000):
         scope = f"batch-{size}"
         captures = [rows.capture(f"第 {i} 句", scope=scope) for i in range(size)]
-        store.write(scope, lambda t, batch=captures: {"new": len(t.add_captures(batch))})
+        put(store, captures, scope)
 
         ids = sorted(capture.capture_id for capture in captures)
         assert [c.capture_id for c in store.iterate_captures(scope)] == ids
@@ -114,18 +118,20 @@ def test_a_batch_of_every_size_comes_back(store: Store, rows: Any) -> None:
 
 
 @pytest.mark.parametrize("field", ["speaker", "session_id", "source_path", "external_id"])
-def test_half_a_surrogate_pair_is_refused(store: Store, rows: Any, field: str) -> None:
+def test_half_a_surrogate_pair_is_refused(store: Store, rows: Any, field: str, put: Put) -> None:
     """What has no UTF-8 form is refused, in any field, and nothing is written."""
     capture = rows.capture(**{field: "a\ud800"})
 
     with pytest.raises(UsageError, match="surrogate"):
-        store.write("me", lambda t: {"new": sorted(t.add_captures([capture]))})
+        put(store, [capture])
 
     assert store.counts("me")["captures"] == 0
     assert store.scopes() == []
 
 
-def test_a_capture_is_refused_under_a_hash_that_is_not_its_own(store: Store, rows: Any) -> None:
+def test_a_capture_is_refused_under_a_hash_that_is_not_its_own(
+    store: Store, rows: Any, put: Put
+) -> None:
     """utf8_sha256 is always the hash of the exact bytes."""
     wrong = Capture(
         scope="me", capture_id=new_id(), text="one", utf8_sha256=rows.capture("two").utf8_sha256,
@@ -133,7 +139,7 @@ def test_a_capture_is_refused_under_a_hash_that_is_not_its_own(store: Store, row
     )  # fmt: skip
 
     with pytest.raises(UsageError, match="SHA-256"):
-        store.write("me", lambda t: {"new": sorted(t.add_captures([wrong]))})
+        put(store, [wrong])
 
 
 def test_a_capture_is_never_overwritten(
@@ -148,7 +154,7 @@ def test_a_capture_is_never_overwritten(
         rows.capture("new again", capture_id=fresh),
     ]
 
-    def write_twice(t: Any) -> dict[str, Any]:
+    def write_twice(t: Transaction) -> dict[str, Any]:
         return {"new": sorted(t.add_captures(batch)), "again": sorted(t.add_captures(batch))}
 
     assert store.write("me", write_twice) == {"new": [fresh], "again": []}
@@ -159,15 +165,15 @@ def test_a_capture_is_never_overwritten(
     assert [change.id for change in store.changes_since("me", 1)] == [fresh]
 
 
-def test_versions_are_appended_and_the_last_is_the_head(store: Store, rows: Any) -> None:
+def test_versions_are_appended_and_the_last_is_the_head(store: Store, rows: Any, put: Put) -> None:
     """Every version stays; the head is the newest; a version cannot be written twice."""
     first = rows.record(gist="It rained.")
     second = rows.record(record_id=first.record_id, version=2, gist="It rained hard.")
     for record in (first, second):
-        store.write("me", lambda t, r=record: {"done": t.add_records([r])})
+        put(store, [record])
 
     with pytest.raises(ConflictError):
-        store.write("me", lambda t: {"done": t.add_records([second])})
+        put(store, [second])
 
     assert store.versions("me", first.record_id) == [first, second]
     assert list(store.iterate_heads("me")) == [second]
@@ -201,20 +207,20 @@ def test_the_etag_is_the_same_in_every_zone(rows: Any) -> None:
     assert rows.record(expires_at=there, confidence=1).etag == here.etag
 
 
-def test_a_time_without_a_zone_is_refused(store: Store, rows: Any) -> None:
+def test_a_time_without_a_zone_is_refused(store: Store, rows: Any, put: Put) -> None:
     """A time that could mean several moments is not guessed at."""
     record = rows.record(expires_at=datetime(2026, 1, 1))  # noqa: DTZ001
 
     with pytest.raises(UsageError, match="zone"):
-        store.write("me", lambda t: {"done": t.add_records([record])})
+        put(store, [record])
 
 
-def test_pages_of_heads_follow_each_other(store: Store, rows: Any) -> None:
+def test_pages_of_heads_follow_each_other(store: Store, rows: Any, put: Put) -> None:
     """Pages hold each head that fits the filters once, in id order."""
     records = [rows.record(topics=("odd",) if i % 2 else (), kind="event") for i in range(25)]
     old = rows.record(kind="event", status="active")
     new = rows.record(record_id=old.record_id, version=2, kind="event", status="archived")
-    store.write("me", lambda t: {"done": t.add_records([*records, old, new])})
+    put(store, [*records, old, new])
 
     seen: list[Record] = []
     while page := store.page_heads(
@@ -229,10 +235,10 @@ def test_pages_of_heads_follow_each_other(store: Store, rows: Any) -> None:
     assert store.page_heads("me", limit=99, layer="self") == []
 
 
-def test_pages_of_captures_follow_each_other(store: Store, rows: Any) -> None:
+def test_pages_of_captures_follow_each_other(store: Store, rows: Any, put: Put) -> None:
     """Pages hold each capture once, in id order."""
     captures = [rows.capture(str(i)) for i in range(10)]
-    store.write("me", lambda t: {"new": len(t.add_captures(captures))})
+    put(store, captures)
 
     seen: list[Capture] = []
     while page := store.page_captures("me", after=seen[-1].capture_id if seen else "", limit=3):
@@ -241,7 +247,7 @@ def test_pages_of_captures_follow_each_other(store: Store, rows: Any) -> None:
     assert seen == sorted(captures, key=lambda c: c.capture_id)
 
 
-def test_links_are_found_from_both_ends_and_kept_once(store: Store, rows: Any) -> None:
+def test_links_are_found_from_both_ends_and_kept_once(store: Store, rows: Any, put: Put) -> None:
     """A link is kept once; another span or relation is another link."""
     a, b, c = sorted(new_id() for _ in range(3))
     links = [
@@ -250,8 +256,8 @@ def test_links_are_found_from_both_ends_and_kept_once(store: Store, rows: Any) -
         rows.link(a, b, rel="supports"),
         rows.link(c, b),
     ]
-    store.write("me", lambda t: {"done": t.add_links([*links, links[0]])})
-    store.write("me", lambda t: {"done": (t.add_links(links), t.add_links(links))})
+    put(store, [*links, links[0]])
+    put(store, links)
 
     assert store.links_from("me", [a, c, new_id()]) == {a: links[:3], c: links[3:]}
     assert store.links_to("me", b) == links
@@ -259,18 +265,14 @@ def test_links_are_found_from_both_ends_and_kept_once(store: Store, rows: Any) -
     assert len(store.changes_since("me", 0)) == len(links)
 
 
-def test_no_read_crosses_scopes(store: Store, rows: Any) -> None:
+def test_no_read_crosses_scopes(store: Store, rows: Any, put: Put) -> None:
     """The same ids in two scopes are different rows, and every read names one scope."""
     capture_id, record_id = new_id(), new_id()
     for scope in ("me", "你"):
         capture = rows.capture(scope, scope=scope, capture_id=capture_id, session_id="s")
         record = rows.record(scope=scope, record_id=record_id, gist=scope)
         link = rows.link(record_id, capture_id, scope=scope, attrs={"in": scope})
-
-        def write(t: Any, c: Any = capture, r: Any = record, k: Any = link) -> dict[str, Any]:
-            return {"new": len(t.add_captures([c])), "x": (t.add_records([r]), t.add_links([k]))}
-
-        assert store.write(scope, write)["new"] == 1
+        assert put(store, [capture, record, link], scope) == [capture_id]
 
     for scope in ("me", "你"):
         captures = store.captures(scope, [capture_id])

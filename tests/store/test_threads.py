@@ -8,6 +8,8 @@ import pytest
 
 from shiyi.store import Capture, Store
 
+Put = Callable[..., list[str]]
+
 
 def run(*actions: Callable[[], None]) -> None:
     """Run each action in a thread of its own and raise the first error."""
@@ -29,7 +31,7 @@ def run(*actions: Callable[[], None]) -> None:
         raise errors[0]
 
 
-def test_four_readers_and_a_writer_see_whole_writes(store: Store, rows: Any) -> None:
+def test_four_readers_and_a_writer_see_whole_writes(store: Store, rows: Any, put: Put) -> None:
     """Whatever a reader asks while writes go on, it sees each write whole or not at all."""
     rounds, done = 40, threading.Event()
 
@@ -39,16 +41,7 @@ def test_four_readers_and_a_writer_see_whole_writes(store: Store, rows: Any) -> 
                 record = rows.record(gist=str(number))
                 capture = rows.capture(str(number), session_id="s")
                 link = rows.link(record.record_id, capture.capture_id)
-
-                def action(
-                    t: Any, r: Any = record, c: Any = capture, k: Any = link
-                ) -> dict[str, Any]:
-                    t.add_records([r])
-                    t.add_captures([c])
-                    t.add_links([k])
-                    return {}
-
-                store.write("me", action)
+                put(store, [record, capture, link])
         finally:
             done.set()
 
@@ -74,7 +67,7 @@ def test_four_readers_and_a_writer_see_whole_writes(store: Store, rows: Any) -> 
     }  # fmt: skip
 
 
-def test_writers_take_turns(store: Store, rows: Any) -> None:
+def test_writers_take_turns(store: Store, rows: Any, put: Put) -> None:
     """Writers in many threads make one feed without gaps; a key runs once among them."""
     ran: list[int] = []
 
@@ -84,7 +77,7 @@ def test_writers_take_turns(store: Store, rows: Any) -> None:
             return {"by": number}
 
         for _ in range(8):
-            store.write("me", lambda t: {"new": len(t.add_captures([rows.capture()]))})
+            put(store, [rows.capture()])
         results.append(store.write("me", once, key="one", request={}))
 
     results: list[dict[str, Any]] = []
@@ -96,11 +89,11 @@ def test_writers_take_turns(store: Store, rows: Any) -> None:
 
 
 def test_an_iteration_sees_the_state_it_began_with(
-    store: Store, rows: Any, keep: Callable[..., Capture]
+    store: Store, rows: Any, keep: Callable[..., Capture], put: Put
 ) -> None:
     """Writes and checkpoints go on under a long iteration, which they do not change."""
     captures = [rows.capture(str(i)) for i in range(5000)]
-    store.write("me", lambda t: {"new": len(t.add_captures(captures))})
+    put(store, captures)
     ids = sorted(capture.capture_id for capture in captures)
     seen: list[str] = []
 
@@ -115,11 +108,11 @@ def test_an_iteration_sees_the_state_it_began_with(
 
 
 def test_an_iteration_given_up_holds_nothing(
-    store: Store, home: Any, rows: Any, keep: Callable[..., Capture]
+    store: Store, home: Any, rows: Any, keep: Callable[..., Capture], put: Put
 ) -> None:
     """Closing under a half-read iteration frees the home, and the iteration says so."""
     captures = [rows.capture(str(i)) for i in range(5000)]
-    store.write("me", lambda t: {"new": len(t.add_captures(captures))})
+    put(store, captures)
     reading = store.iterate_captures("me")
     next(reading)
     store.close()

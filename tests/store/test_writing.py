@@ -23,7 +23,9 @@ def everything(store: Store) -> dict[str, Any]:
     }
 
 
-def test_the_change_feed_has_no_gaps(store: Store, rows: Any) -> None:
+def test_the_change_feed_has_no_gaps(
+    store: Store, rows: Any, put: Callable[..., list[str]]
+) -> None:
     """Each row written is one change, numbered without gaps over all scopes, in its order."""
     expected: list[Change] = []
     for round_ in range(3):
@@ -31,11 +33,7 @@ def test_the_change_feed_has_no_gaps(store: Store, rows: Any) -> None:
             capture = rows.capture(f"{round_}", scope=scope)
             record = rows.record(scope=scope)
             link = rows.link(record.record_id, capture.capture_id, scope=scope)
-
-            def write(t: Any, c: Any = capture, r: Any = record, k: Any = link) -> dict[str, Any]:
-                return {"x": (len(t.add_captures([c])), t.add_records([r]), t.add_links([k]))}
-
-            store.write(scope, write)
+            put(store, [capture, record, link], scope)
             seq = len(expected)
             expected += [
                 Change(seq + 1, scope, "capture", capture.capture_id, 1),
@@ -122,15 +120,17 @@ def test_a_write_inside_a_write_is_refused_and_undone(
     assert store.last_seq == 1
 
 
-def test_a_write_belongs_to_one_scope(store: Store, rows: Any) -> None:
+def test_a_write_belongs_to_one_scope(
+    store: Store, rows: Any, put: Callable[..., list[str]]
+) -> None:
     """Rows of another scope are refused, so no write reaches into a scope it does not name."""
-    for add in (
-        lambda t: t.add_captures([rows.capture(scope="you")]),
-        lambda t: t.add_records([rows.record(), rows.record(scope="you")]),
-        lambda t: t.add_links([rows.link("a", "b"), rows.link("c", "d", scope="you")]),
+    for stray in (
+        rows.capture(scope="you"),
+        rows.record(scope="you"),
+        rows.link("a", "b", scope="you"),
     ):
         with pytest.raises(UsageError, match="one scope"):
-            store.write("me", lambda t, add=add: {"x": add(t)})
+            put(store, [rows.capture(), rows.record(), rows.link("a", "b"), stray])
 
     assert store.scopes() == []
 
