@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from shiyi.core.errors import HomeDamagedError, HomeError, HomeForeignError, UsageError
+from shiyi.core.errors import HomeError, HomeForeignError, UsageError
 from shiyi.core.files import owner_only, sync_directory
 from shiyi.core.ids import new_id
 from shiyi.store.faults import damaged, foreign, translated
@@ -65,9 +65,9 @@ class Database:
             self._make(migrations)
         if not self.path.is_file() or not _has_magic(self.path):
             raise foreign(self.path)
+        version = self._recognise(len(migrations))
         # What a search spilled to disk when its process was killed.
         shutil.rmtree(home / f"{FILE_NAME}.tmp", ignore_errors=True)
-        version = self._recognise(len(migrations))
         for file in filter(Path.exists, (self.path, self._log)):
             file.chmod(0o600)
         self._connect(self.path)
@@ -217,7 +217,10 @@ class Database:
 
     def _recognise(self, newest: int) -> int:
         """Return the schema version of the file, read without changing a byte of it."""
-        with translated(self.path), closing(_open_read_only(self.path)) as connection:
+        with (
+            translated(self.path),
+            closing(duckdb.connect(str(self.path), config=_READ_ONLY)) as connection,
+        ):
             try:
                 meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
             except (duckdb.ProgrammingError, ValueError):
@@ -250,14 +253,6 @@ class Database:
 def _has_magic(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(12)[8:] == b"DUCK"
-
-
-def _open_read_only(path: Path) -> duckdb.DuckDBPyConnection:
-    try:
-        return duckdb.connect(str(path), config=_READ_ONLY)
-    except (duckdb.InternalException, duckdb.FatalException) as error:
-        # DuckDB trusts some bytes of a header; what they break inside it is still a damaged file.
-        raise HomeDamagedError(str(damaged(path, "it cannot be read"))) from error
 
 
 def utc(value: datetime) -> datetime:

@@ -93,16 +93,16 @@ class Store:
                 if first is not None:
                     return first
             start = self.last_seq + 1
-            self._seq = None  # whatever interrupts what follows, the number is read again
             try:
                 with self._database.transaction():
                     last, result = self._run(scope, action, start)
                     if key is not None:
                         self._keep_result(scope, key, request, result)
+                self._seq = last
             except BaseException:
+                self._seq = None  # whether it was committed or not, the number is read again
                 self._session_ends.clear()
                 raise
-            self._seq = last
             self._known_scopes.add(scope)
             self._watermark.write(last)
             self._database.checkpoint_when_due()
