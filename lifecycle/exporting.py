@@ -142,7 +142,7 @@ def _export_markdown(store: Store, scope: str, directory: Path) -> dict[str, int
     counts = {"captures": 0, "records": 0}
     for capture in store.iterate_captures(scope):
         month = capture.captured_at.strftime("%Y-%m") if capture.captured_at else "undated"
-        front = {
+        front: dict[str, Any] = {
             "id": capture.capture_id,
             "date": _iso(capture.captured_at),
             "speaker": capture.speaker,

@@ -13,9 +13,10 @@ from typing import Any
 
 from shiyi.core.dates import parse_timestamp
 from shiyi.core.errors import ShiyiError, UsageError
-from shiyi.core.ids import check_scope, is_id, resolve_id
+from shiyi.core.ids import check_scope, is_id
 from shiyi.core.iterate import batched
 from shiyi.core.text import check_text, text_sha256
+from shiyi.lifecycle.names import capture_id_of, record_id_of
 from shiyi.lifecycle.readers import CaptureItem, Item, LineError, Quote, RecordItem, Skipped, read
 from shiyi.lifecycle.readers.source import OnBytes
 from shiyi.store import Capture, Link, Record, Store, Transaction
@@ -168,7 +169,7 @@ class _Batch:
         exported = bool(ours)
         return Capture(
             scope=self._scope,
-            capture_id=resolve_id(self._scope, item.external_id or item.key),
+            capture_id=capture_id_of(self._scope, item.external_id or item.key),
             text=item.text,
             utf8_sha256=digest,
             recorded_at=_time(ours, "recorded_at") or now,
@@ -176,7 +177,7 @@ class _Batch:
             speaker=item.speaker,
             session_id=item.session,
             turn_id=ours.get("turn_id"),
-            previous_id=resolve_id(self._scope, item.previous) if item.previous else None,
+            previous_id=capture_id_of(self._scope, item.previous) if item.previous else None,
             origin=item.origin,
             fidelity=item.fidelity,
             source_path=ours.get("source_path") if exported else item.source_path,
@@ -187,7 +188,7 @@ class _Batch:
     # Records
 
     def _write_records(self, transaction: Transaction, items: Sequence[RecordItem]) -> None:
-        ids = [self._record_id(item.external_id or item.key) for item in items]
+        ids = [record_id_of(self._scope, item.external_id or item.key) for item in items]
         versions = self._store.versions_of(self._scope, ids)
         quoted = self._quoted_texts(items)
         rows: list[Record] = []
@@ -214,10 +215,6 @@ class _Batch:
             rows.append(record)
         transaction.add_records(rows)
         transaction.add_links(links)
-
-    def _record_id(self, reference: str) -> str:
-        # Captures and records are named apart, so one name may stand for one of each.
-        return reference if is_id(reference) else resolve_id(self._scope, f"record\0{reference}")
 
     def _record(self, item: RecordItem, record_id: str, now: datetime) -> Record:
         attrs = dict(item.attrs)
@@ -250,7 +247,9 @@ class _Batch:
         )
 
     def _quoted_texts(self, items: Sequence[RecordItem]) -> dict[str, str]:
-        wanted = {resolve_id(self._scope, quote.capture) for item in items for quote in item.quotes}
+        wanted = {
+            capture_id_of(self._scope, quote.capture) for item in items for quote in item.quotes
+        }
         captures = self._store.captures(self._scope, sorted(wanted))
         return {id_: capture.text for id_, capture in captures.items()}
 
@@ -261,13 +260,18 @@ class _Batch:
             ("contradicts", item.contradicts),
         ):
             links += [
-                Link(scope=self._scope, src=record_id, rel=relation, dst=self._record_id(other))
+                Link(
+                    scope=self._scope,
+                    src=record_id,
+                    rel=relation,
+                    dst=record_id_of(self._scope, other),
+                )
                 for other in others
             ]
         return links
 
     def _quote(self, record_id: str, quote: Quote, quoted: dict[str, str]) -> Link:
-        capture_id = resolve_id(self._scope, quote.capture)
+        capture_id = capture_id_of(self._scope, quote.capture)
         text = quoted.get(capture_id)
         if text is None:
             raise UsageError("it quotes a capture that is not there; import the captures first.")

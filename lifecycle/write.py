@@ -15,10 +15,10 @@ from shiyi.store import Capture, Link, Record, Store, Transaction
 MAX_STATEMENT = 8192  # bytes of a statement; longer words are kept, but as words only
 _TITLE = 40  # characters of a title made from the words
 _CLAUSE = re.compile(r"[。！？!?…\n；;，,]|\.\s")
-# The fields of a statement that a person may give or change.
-STATEMENT_FIELDS = (
-    "kind", "layer", "title", "gist", "detail", "topics", "aliases", "salience", "phase",
-)  # fmt: skip
+_CLEARABLE = frozenset({"detail", "phase"})
+_NO_DATE: dict[str, Any] = {
+    "date_start": None, "date_end": None, "date_precision": "unknown", "date_basis": "unknown",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +98,8 @@ def edit(
 ) -> dict[str, Any]:
     """Append a version of a record with other fields; the versions before it stay.
 
-    Returns record_id, version, etag and whether anything changed.
+    An empty detail, date, phase or list clears what was there. Returns record_id, version, etag
+    and whether anything changed.
 
     Raises NotFoundError, ConflictError when `if_match` is not the etag of the newest version, and
     UsageError for a bad date or a statement that is too long.
@@ -165,12 +166,16 @@ def _whole_quote(record: Record, capture: Capture) -> Link:
 
 
 def _record_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn what a person gave into columns: lists to tuples, a date to days."""
+    """Turn what a person gave into columns: lists to tuples, a date to days, blanks to nothing."""
     columns: dict[str, Any] = {}
     for name, value in fields.items():
         if value is None:
             continue
-        if name == "date":
+        if name == "date" and not value.strip():
+            columns |= _NO_DATE
+        elif name in _CLEARABLE and not value.strip():
+            columns[name] = None
+        elif name == "date":
             start, end, precision = parse_day_range(value)
             columns |= {
                 "date_start": start, "date_end": end, "date_precision": precision,

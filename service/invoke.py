@@ -31,7 +31,8 @@ def response_model(operation: Operation) -> type[BaseModel]:
 
 def handler_of(operation: Operation) -> _Handler:
     """Return the function that does an operation; loads what it stands on."""
-    handler: _Handler = getattr(import_module("shiyi.service.handlers"), operation.handler)
+    room = import_module(f"shiyi.service.handlers.{operation.room}")
+    handler: _Handler = getattr(room, operation.handler)
     return handler
 
 

@@ -14,14 +14,15 @@ Permission = Literal["read", "write", "destroy"]
 class Operation:
     """One thing that can be done.
 
-    request and response are pydantic models in `service/requests.py` and `service/responses.py`,
-    handler a function in `service/handlers.py` with the signature (session, scope, request).
-    repeatable: doing it twice is as good as once. scoped: it works inside one scope.
+    request and response are pydantic models in `service/requests.py` and `service/responses.py`;
+    room is the module of `service/handlers/` with its handler, a function of (session, scope,
+    request). repeatable: doing it twice is as good as once. scoped: it works inside one scope.
     creates_home: a missing home is made. is_job: it may take long and reports progress.
     """
 
     name: str
     purpose: str
+    room: str
     request: str
     response: str
     permission: Permission
@@ -40,6 +41,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="init",
         purpose="Make a home for memories and prepare the embedding model.",
+        room="tend",
         request="InitRequest",
         response="InitResult",
         permission="write",
@@ -50,6 +52,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="remember",
         purpose="Keep words exactly as they were said, with a record that quotes them.",
+        room="keep",
         request="RememberRequest",
         response="RememberResult",
         permission="write",
@@ -59,6 +62,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="import",
         purpose="Take in files: notes, chats, exports; what is already there is not added again.",
+        room="move",
         request="ImportRequest",
         response="ImportResult",
         permission="write",
@@ -69,6 +73,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="search",
         purpose="Find memories by words, meaning and identifiers, each with its reasons.",
+        room="find",
         request="SearchRequest",
         response="SearchResult",
         permission="read",
@@ -77,6 +82,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="show",
         purpose="Show one record or capture whole.",
+        room="read",
         request="ShowRequest",
         response="ShowResult",
         permission="read",
@@ -85,6 +91,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="list",
         purpose="List records or captures, page by page.",
+        room="read",
         request="ListRequest",
         response="ListResult",
         permission="read",
@@ -93,6 +100,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="edit",
         purpose="Give a record a new version; the versions before it stay.",
+        room="keep",
         request="EditRequest",
         response="EditResult",
         permission="write",
@@ -101,6 +109,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="archive",
         purpose="Take a record out of ordinary search; it stays readable.",
+        room="keep",
         request="ArchiveRequest",
         response="EditResult",
         permission="write",
@@ -109,6 +118,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="reindex",
         purpose="Build the index anew from the store, embedding what is not embedded yet.",
+        room="tend",
         request="ReindexRequest",
         response="ReindexResult",
         permission="write",
@@ -119,6 +129,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="status",
         purpose="Say what the home holds, which model it uses and what is waiting.",
+        room="state",
         request="StatusRequest",
         response="StatusResult",
         permission="read",
@@ -128,6 +139,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="doctor",
         purpose="Check the home, every stored word, the indexes and the model.",
+        room="state",
         request="DoctorRequest",
         response="DoctorResult",
         permission="read",
@@ -137,6 +149,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="export",
         purpose="Write a scope as plain files that people can read and import takes back.",
+        room="move",
         request="ExportRequest",
         response="ExportResult",
         permission="read",
@@ -145,6 +158,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="calibrate",
         purpose="Measure an embedding model's own constants from texts of yours.",
+        room="tend",
         request="CalibrateRequest",
         response="CalibrateResult",
         permission="write",
@@ -155,6 +169,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="version",
         purpose="Say which version this is.",
+        room="state",
         request="VersionRequest",
         response="VersionResult",
         permission="read",

@@ -2,19 +2,37 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
 
+from shiyi.core.ids import MAX_EXTERNAL_ID
 from shiyi.store.kinds import KINDS, LAYERS, STATUSES
 
 Kind = Literal[KINDS]  # type: ignore[valid-type]
 Layer = Literal[LAYERS]  # type: ignore[valid-type]
 Status = Literal[STATUSES]  # type: ignore[valid-type]
+ImportFormat = Literal[
+    "auto", "jsonl", "markdown", "text", "chatgpt", "claude", "claude-code", "beir"
+]
 
 # How the command line takes a field: `argument` by position, `words` by position, --file or
 # standard input; everything else is an option.
-_ARGUMENT = {"cli": "argument"}
-_WORDS = {"cli": "words"}
+_ARGUMENT: JsonDict = {"cli": "argument"}
+_WORDS: JsonDict = {"cli": "words"}
 _MAX_NAME = 200
+
+
+def _flag(name: str) -> JsonDict:
+    """Name the option of a list after one of its items."""
+    return {"flag": name}
+
+
+def _without_blanks(names: list[str]) -> list[str]:
+    return [name for name in names if name.strip()]
+
+
+# On the command line an empty list is written as one empty name.
+Names = Annotated[list[str], AfterValidator(_without_blanks)]
 
 
 class Request(BaseModel):
@@ -27,21 +45,41 @@ def _name(description: str) -> Any:
     return Field(None, max_length=_MAX_NAME, description=description)
 
 
+def _record_id() -> Any:
+    return Field(
+        min_length=1,
+        max_length=MAX_EXTERNAL_ID,
+        description="the id of a record, or the name that its source gave it",
+        json_schema_extra=_ARGUMENT,
+    )
+
+
 class InitRequest(Request):
     """Make a home."""
 
 
 class _Statement(Request):
-    """The fields of a record that a person may give."""
+    """The fields of a record that a person may give.
+
+    In an edit, an empty detail, date, phase, topic or alias clears what was there.
+    """
 
     kind: Kind | None = Field(None, description="what it is")
     layer: Layer | None = Field(None, description="how long it lives")
     title: str | None = Field(None, description="a few words that name it")
     gist: str | None = Field(None, description="one sentence that stands alone")
     detail: str | None = Field(None, description="more, if it needs more")
-    topics: list[str] | None = Field(None, max_length=50, description="a topic; may be repeated")
-    aliases: list[str] | None = Field(
-        None, max_length=50, description="another name for it; may be repeated"
+    topics: Names | None = Field(
+        None,
+        max_length=50,
+        description="a topic; may be repeated",
+        json_schema_extra=_flag("topic"),
+    )
+    aliases: Names | None = Field(
+        None,
+        max_length=50,
+        description="another name for it; may be repeated",
+        json_schema_extra=_flag("alias"),
     )
     salience: int | None = Field(None, ge=0, le=100, description="how much it matters, 0 to 100")
     date: str | None = Field(
@@ -71,9 +109,7 @@ class ImportRequest(Request):
     """Take in a file or folder."""
 
     path: str = Field(description="a file, a folder or a zip", json_schema_extra=_ARGUMENT)
-    format: Literal[
-        "auto", "jsonl", "markdown", "text", "chatgpt", "claude", "claude-code", "beir"
-    ] = Field("auto", description="what it is; found out by itself")
+    format: ImportFormat = Field("auto", description="what it is; found out by itself")
 
 
 class SearchRequest(Request):
@@ -102,7 +138,12 @@ class SearchRequest(Request):
 class ShowRequest(Request):
     """Read one memory."""
 
-    id: str = Field(description="the id of a record or capture", json_schema_extra=_ARGUMENT)
+    id: str = Field(
+        min_length=1,
+        max_length=MAX_EXTERNAL_ID,
+        description="the id of a record or capture, or the name that its source gave it",
+        json_schema_extra=_ARGUMENT,
+    )
     versions: bool = Field(False, description="with every older version of a record")
 
 
@@ -121,7 +162,7 @@ class ListRequest(Request):
 class EditRequest(_Statement):
     """Give a record a new version."""
 
-    id: str = Field(description="the id of a record", json_schema_extra=_ARGUMENT)
+    id: str = _record_id()
     status: Status | None = Field(None, description="its status")
     reason: str | None = Field(None, max_length=2000, description="why it changes")
     if_match: str | None = _name("the etag that the newest version must have")
@@ -131,7 +172,7 @@ class EditRequest(_Statement):
 class ArchiveRequest(Request):
     """Take a record out of ordinary search."""
 
-    id: str = Field(description="the id of a record", json_schema_extra=_ARGUMENT)
+    id: str = _record_id()
     reason: str | None = Field(None, max_length=2000, description="why")
     if_match: str | None = _name("the etag that the newest version must have")
     key: str | None = _name("idempotency key: a repeat returns the first result")
@@ -140,7 +181,7 @@ class ArchiveRequest(Request):
 class ReindexRequest(Request):
     """Build indexes anew."""
 
-    only_scope: str | None = _name("only this scope; all of them by default")
+    scope: str | None = _name("only this scope; all of them by default")
     full: bool = Field(False, description="analyse every text again instead of what changed")
     keywords_only: bool = Field(False, description="index words only, without the model")
 

@@ -20,6 +20,7 @@ class InitResult(BaseModel):
     created: bool
     model: str
     mode: str = Field(description="hybrid or keyword")
+    seconds: float = Field(description="how long it took to make the model ready")
     notes: list[str]
 
 
@@ -131,6 +132,7 @@ class ListResult(BaseModel):
     scope: str
     items: list[ListItem]
     next: str | None = Field(description="the cursor of the next page; null on the last")
+    notes: list[str]
 
 
 class EditResult(BaseModel):

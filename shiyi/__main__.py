@@ -1,6 +1,37 @@
-"""`python -m shiyi`."""
+"""The command `shiyi`, also as `python -m shiyi`."""
 
-from shiyi.cli import entry
+import os
+import sys
+
+from shiyi import interrupt
+
+
+def entry() -> None:
+    """Start from the shell, and end with the exit code of the command."""
+    interrupt.watch()
+    try:
+        from shiyi.cli import start
+
+        code = start(sys.argv[1:])
+    except BaseException:
+        if not interrupt.pressed():
+            raise
+        print(f"shiyi: {interrupt.SENTENCE}", file=sys.stderr)  # noqa: T201 - click may be missing
+    interrupt.ignore()
+    if interrupt.pressed():
+        _flush()
+        # What was acknowledged is on disk; threads that are still at work are not waited for.
+        os._exit(interrupt.EXIT_CODE)
+    sys.exit(code)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            continue
+
 
 if __name__ == "__main__":
     entry()

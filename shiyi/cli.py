@@ -1,24 +1,30 @@
 """The command line, made from the table of operations."""
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from shiyi.core.errors import ShiyiError, UsageError
+from shiyi import interrupt
+from shiyi.core.errors import HomeUnwritableError, ShiyiError, UsageError
 from shiyi.core.text import decode_text
 from shiyi.service.operations import OPERATIONS, Operation, find_operation
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-_INTERRUPTED = 130
 _INTERNAL = 70
+_NO_PLACE = {errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EPERM, errno.EDQUOT, errno.EFBIG}
 _EPILOGUE = """\
+The options above may also stand after the command. SHIYI_HOME, SHIYI_SCOPE and SHIYI_MODEL set
+what is not given here.
+
 Exit codes: 0 done or found · 1 nothing found · 2 bad usage · 3 some lines of an import failed ·
 4 the record changed meanwhile · 5 doctor found a fault · 65 the database is damaged or not ours ·
 66 no home · 69 the model or index cannot be used · 70 internal error · 73 the disk is full or
@@ -54,19 +60,27 @@ class OperationGroup(click.Group):
 
 @click.group(
     cls=OperationGroup,
+    invoke_without_command=True,
     epilog=_EPILOGUE,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
 )
-@click.option("--home", help="Where the memory lies; SHIYI_HOME or the user's data directory.")
-@click.option("--scope", help="The person, persona or workspace; `me` by default.")
+@click.option("--home", help="Where the memory lies; else the user's data directory.")
+@click.option("--scope", help="The person, persona or workspace; else `me`.")
 @click.option("--model", help="`default`, `none`, a directory, or the name of a local model.")
 @click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
+@click.option("--version", is_flag=True, help="Say which version this is.")
 @click.pass_context
-def main(
-    ctx: click.Context, home: str | None, scope: str | None, model: str | None, as_json: bool
-) -> None:
+def main(ctx: click.Context, /, *, version: bool, **options: Any) -> None:
     """Shiyi (拾忆): a local-first memory index for AI agents."""
-    ctx.obj = {"home": home, "scope": scope, "model": model, "as_json": as_json}
+    if version:
+        from importlib.metadata import version as version_of
+
+        click.echo(f"shiyi {version_of('shiyi')}")
+        ctx.exit()
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+        ctx.exit(UsageError.exit_code)
+    ctx.obj = options
 
 
 def run(operation: Operation, values: Mapping[str, Any], options: Mapping[str, Any]) -> int:
@@ -81,17 +95,15 @@ def run(operation: Operation, values: Mapping[str, Any], options: Mapping[str, A
     ):
         answer: BaseModel = invoke(session, operation.name, values, scope=options["scope"])
     text = answer.model_dump_json() if options["as_json"] else render(operation, answer)
-    click.echo(text)
+    click.echo(text, color=False if os.environ.get("NO_COLOR") else None)
     return exit_code(operation, answer)
 
 
 @contextlib.contextmanager
 def _progress(operation: Operation) -> Iterator[Any]:
     """Show a progress bar on a terminal's standard error, and nothing elsewhere."""
-    from shiyi.indexer.reindex import no_progress
-
     if not (operation.is_job and sys.stderr.isatty()):
-        yield no_progress
+        yield None
         return
     from rich.console import Console
     from rich.progress import (
@@ -131,46 +143,66 @@ def read_words(given: str | None, file: str | None) -> str:
     return decode_text(sys.stdin.buffer.read(), "standard input")
 
 
-def entry() -> None:
-    """Start from the shell."""
+def start(arguments: Sequence[str]) -> int:
+    """Run one command line from the shell and return its exit code."""
     os.umask(0o077)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    sys.exit(call([as_typed(argument) for argument in sys.argv[1:]]))
+    return call([as_typed(argument) for argument in arguments])
 
 
 def call(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code."""
-    as_json = "--json" in arguments
+    """Run one command line and return its exit code; nothing is raised but SystemExit."""
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    complain = partial(_complain, as_json="--json" in own)
     try:
         result = main.main(list(arguments), prog_name="shiyi", standalone_mode=False)
-        return result if isinstance(result, int) else 0
+        code = result if isinstance(result, int) else 0
+        sys.stdout.flush()
     except click.exceptions.Exit as error:
         return error.exit_code
-    except ShiyiError as error:
-        _complain(str(error), error.code, as_json=as_json)
-        return error.exit_code
-    except click.ClickException as error:
-        _complain(_with_help(error), "usage", as_json=as_json)
-        return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        sentence = "Interrupted; what was done so far is kept. Run it again to go on."
-        _complain(sentence, "interrupted", as_json=as_json)
-        return _INTERRUPTED
     except BrokenPipeError:
         # The reader has gone; what is still buffered must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except (KeyboardInterrupt, click.Abort):
+        return complain(interrupt.SENTENCE, "interrupted", interrupt.EXIT_CODE)
+    except Exception as error:
+        if interrupt.pressed():
+            return complain(interrupt.SENTENCE, "interrupted", interrupt.EXIT_CODE)
+        if os.environ.get("SHIYI_DEBUG"):
+            raise
+        return complain(*_explained(error))
+    return code
 
 
-def _complain(sentence: str, code: str, *, as_json: bool) -> None:
+def _explained(error: Exception) -> tuple[str, str, int]:
+    """Return the sentence, the code and the exit code of an error."""
+    if isinstance(error, ShiyiError):
+        return str(error), error.code, error.exit_code
+    if isinstance(error, click.ClickException):
+        return _with_help(error), "usage", UsageError.exit_code
+    if isinstance(error, OSError) and error.errno in _NO_PLACE:
+        name = error.filename or "The home"
+        sentence = f"{name} cannot be written ({error.strerror}); what was kept before is safe."
+        return sentence, HomeUnwritableError.code, HomeUnwritableError.exit_code
+    # Neither the values nor the message are shown: they may hold what somebody said.
+    sentence = (
+        f"An internal error ({type(error).__name__}); what was kept before is safe. "
+        "Set SHIYI_DEBUG=1 to see where, and report it."
+    )
+    return sentence, "internal", _INTERNAL
+
+
+def _complain(sentence: str, code: str, exit_code: int, *, as_json: bool) -> int:
     if as_json:
         import json
 
         click.echo(json.dumps({"error": {"code": code, "message": sentence}}, ensure_ascii=False))
     else:
         click.echo(f"shiyi: {sentence}", err=True)
+    return exit_code
 
 
 def _with_help(error: click.ClickException) -> str:

@@ -12,6 +12,18 @@ if TYPE_CHECKING:
     from shiyi.service import responses
 
 
+ImportFormat = Literal[
+    "auto", "jsonl", "markdown", "text", "chatgpt", "claude", "claude-code", "beir",
+]  # fmt: skip
+Kind = Literal[
+    "event", "experience", "feeling", "state", "decision", "fact", "preference", "value",
+    "rule", "heuristic", "promise", "boundary", "relationship", "insight", "canon", "model",
+    "entity", "facet", "hypothesis", "followup", "checkpoint", "handoff", "method", "procedure",
+]  # fmt: skip
+Layer = Literal["note", "session", "core", "self", "capability", "procedure"]
+Status = Literal["active", "superseded", "archived"]
+
+
 class Scope:
     """One scope of a memory; nothing it does reaches another."""
 
@@ -26,34 +38,8 @@ class Scope:
         self,
         text: str,
         *,
-        kind: Literal[
-            "event",
-            "experience",
-            "feeling",
-            "state",
-            "decision",
-            "fact",
-            "preference",
-            "value",
-            "rule",
-            "heuristic",
-            "promise",
-            "boundary",
-            "relationship",
-            "insight",
-            "canon",
-            "model",
-            "entity",
-            "facet",
-            "hypothesis",
-            "followup",
-            "checkpoint",
-            "handoff",
-            "method",
-            "procedure",
-        ]
-        | None = None,
-        layer: Literal["note", "session", "core", "self", "capability", "procedure"] | None = None,
+        kind: Kind | None = None,
+        layer: Layer | None = None,
         title: str | None = None,
         gist: str | None = None,
         detail: str | None = None,
@@ -89,47 +75,28 @@ class Scope:
         words_only: keep the words and derive no record.
         key: idempotency key: a repeat returns the first result.
         """
-        answer = self._call(
-            "remember",
-            {
-                "kind": kind,
-                "layer": layer,
-                "title": title,
-                "gist": gist,
-                "detail": detail,
-                "topics": topics,
-                "aliases": aliases,
-                "salience": salience,
-                "date": date,
-                "phase": phase,
-                "text": text,
-                "speaker": speaker,
-                "session": session,
-                "turn": turn,
-                "said_at": said_at,
-                "words_only": words_only,
-                "key": key,
-            },
-        )
+        answer = self._call("remember", {
+            "kind": kind, "layer": layer, "title": title, "gist": gist, "detail": detail,
+            "topics": topics, "aliases": aliases, "salience": salience, "date": date,
+            "phase": phase, "text": text, "speaker": speaker, "session": session, "turn": turn,
+            "said_at": said_at, "words_only": words_only, "key": key,
+        })  # fmt: skip
         return cast("responses.RememberResult", answer)
 
     def import_(
         self,
         path: str,
         *,
-        format: Literal[
-            "auto", "jsonl", "markdown", "text", "chatgpt", "claude", "claude-code", "beir"
-        ] = "auto",
+        format: ImportFormat = "auto",
     ) -> "responses.ImportResult":
         """Take in files: notes, chats, exports; what is already there is not added again.
 
         path: a file, a folder or a zip.
         format: what it is; found out by itself.
         """
-        answer = self._call(
-            "import",
-            {"path": path, "format": format},
-        )
+        answer = self._call("import", {
+            "path": path, "format": format,
+        })  # fmt: skip
         return cast("responses.ImportResult", answer)
 
     def search(
@@ -138,38 +105,9 @@ class Scope:
         *,
         limit: int = 8,
         budget: int = 4_000,
-        kind: Sequence[
-            Literal[
-                "event",
-                "experience",
-                "feeling",
-                "state",
-                "decision",
-                "fact",
-                "preference",
-                "value",
-                "rule",
-                "heuristic",
-                "promise",
-                "boundary",
-                "relationship",
-                "insight",
-                "canon",
-                "model",
-                "entity",
-                "facet",
-                "hypothesis",
-                "followup",
-                "checkpoint",
-                "handoff",
-                "method",
-                "procedure",
-            ]
-        ]
-        | None = None,
-        layer: Sequence[Literal["note", "session", "core", "self", "capability", "procedure"]]
-        | None = None,
-        status: Sequence[Literal["active", "superseded", "archived"]] | None = None,
+        kind: Sequence[Kind] | None = None,
+        layer: Sequence[Layer] | None = None,
+        status: Sequence[Status] | None = None,
         topic: Sequence[str] | None = None,
         since: str | None = None,
         until: str | None = None,
@@ -192,23 +130,11 @@ class Scope:
         channel: words and meaning, or one of them alone.
         weak: also return what lies below the evidence floor.
         """
-        answer = self._call(
-            "search",
-            {
-                "text": text,
-                "limit": limit,
-                "budget": budget,
-                "kind": kind,
-                "layer": layer,
-                "status": status,
-                "topic": topic,
-                "since": since,
-                "until": until,
-                "only": only,
-                "channel": channel,
-                "weak": weak,
-            },
-        )
+        answer = self._call("search", {
+            "text": text, "limit": limit, "budget": budget, "kind": kind, "layer": layer,
+            "status": status, "topic": topic, "since": since, "until": until, "only": only,
+            "channel": channel, "weak": weak,
+        })  # fmt: skip
         return cast("responses.SearchResult", answer)
 
     def show(
@@ -219,48 +145,21 @@ class Scope:
     ) -> "responses.ShowResult":
         """Show one record or capture whole.
 
-        id: the id of a record or capture.
+        id: the id of a record or capture, or the name that its source gave it.
         versions: with every older version of a record.
         """
-        answer = self._call(
-            "show",
-            {"id": id, "versions": versions},
-        )
+        answer = self._call("show", {
+            "id": id, "versions": versions,
+        })  # fmt: skip
         return cast("responses.ShowResult", answer)
 
     def list(
         self,
         *,
         what: Literal["records", "captures"] = "records",
-        kind: Literal[
-            "event",
-            "experience",
-            "feeling",
-            "state",
-            "decision",
-            "fact",
-            "preference",
-            "value",
-            "rule",
-            "heuristic",
-            "promise",
-            "boundary",
-            "relationship",
-            "insight",
-            "canon",
-            "model",
-            "entity",
-            "facet",
-            "hypothesis",
-            "followup",
-            "checkpoint",
-            "handoff",
-            "method",
-            "procedure",
-        ]
-        | None = None,
-        layer: Literal["note", "session", "core", "self", "capability", "procedure"] | None = None,
-        status: Literal["active", "superseded", "archived"] | None = None,
+        kind: Kind | None = None,
+        layer: Layer | None = None,
+        status: Status | None = None,
         topic: str | None = None,
         limit: int = 50,
         after: str | None = None,
@@ -275,52 +174,18 @@ class Scope:
         limit: the most on a page.
         after: the cursor of the page before.
         """
-        answer = self._call(
-            "list",
-            {
-                "what": what,
-                "kind": kind,
-                "layer": layer,
-                "status": status,
-                "topic": topic,
-                "limit": limit,
-                "after": after,
-            },
-        )
+        answer = self._call("list", {
+            "what": what, "kind": kind, "layer": layer, "status": status, "topic": topic,
+            "limit": limit, "after": after,
+        })  # fmt: skip
         return cast("responses.ListResult", answer)
 
     def edit(
         self,
         id: str,
         *,
-        kind: Literal[
-            "event",
-            "experience",
-            "feeling",
-            "state",
-            "decision",
-            "fact",
-            "preference",
-            "value",
-            "rule",
-            "heuristic",
-            "promise",
-            "boundary",
-            "relationship",
-            "insight",
-            "canon",
-            "model",
-            "entity",
-            "facet",
-            "hypothesis",
-            "followup",
-            "checkpoint",
-            "handoff",
-            "method",
-            "procedure",
-        ]
-        | None = None,
-        layer: Literal["note", "session", "core", "self", "capability", "procedure"] | None = None,
+        kind: Kind | None = None,
+        layer: Layer | None = None,
         title: str | None = None,
         gist: str | None = None,
         detail: str | None = None,
@@ -329,7 +194,7 @@ class Scope:
         salience: int | None = None,
         date: str | None = None,
         phase: str | None = None,
-        status: Literal["active", "superseded", "archived"] | None = None,
+        status: Status | None = None,
         reason: str | None = None,
         if_match: str | None = None,
         key: str | None = None,
@@ -346,32 +211,18 @@ class Scope:
         salience: how much it matters, 0 to 100.
         date: when it was: 2021, 2021-03, 2021-03-05 or 2021-03-05..2021-04-01.
         phase: the phase of life that it belongs to.
-        id: the id of a record.
+        id: the id of a record, or the name that its source gave it.
         status: its status.
         reason: why it changes.
         if_match: the etag that the newest version must have.
         key: idempotency key: a repeat returns the first result.
         """
-        answer = self._call(
-            "edit",
-            {
-                "kind": kind,
-                "layer": layer,
-                "title": title,
-                "gist": gist,
-                "detail": detail,
-                "topics": topics,
-                "aliases": aliases,
-                "salience": salience,
-                "date": date,
-                "phase": phase,
-                "id": id,
-                "status": status,
-                "reason": reason,
-                "if_match": if_match,
-                "key": key,
-            },
-        )
+        answer = self._call("edit", {
+            "kind": kind, "layer": layer, "title": title, "gist": gist, "detail": detail,
+            "topics": topics, "aliases": aliases, "salience": salience, "date": date,
+            "phase": phase, "id": id, "status": status, "reason": reason, "if_match": if_match,
+            "key": key,
+        })  # fmt: skip
         return cast("responses.EditResult", answer)
 
     def archive(
@@ -384,15 +235,14 @@ class Scope:
     ) -> "responses.EditResult":
         """Take a record out of ordinary search; it stays readable.
 
-        id: the id of a record.
+        id: the id of a record, or the name that its source gave it.
         reason: why.
         if_match: the etag that the newest version must have.
         key: idempotency key: a repeat returns the first result.
         """
-        answer = self._call(
-            "archive",
-            {"id": id, "reason": reason, "if_match": if_match, "key": key},
-        )
+        answer = self._call("archive", {
+            "id": id, "reason": reason, "if_match": if_match, "key": key,
+        })  # fmt: skip
         return cast("responses.EditResult", answer)
 
     def export(
@@ -406,10 +256,9 @@ class Scope:
         path: a new or empty directory.
         format: for programs or people.
         """
-        answer = self._call(
-            "export",
-            {"path": path, "format": format},
-        )
+        answer = self._call("export", {
+            "path": path, "format": format,
+        })  # fmt: skip
         return cast("responses.ExportResult", answer)
 
 
@@ -417,59 +266,43 @@ class Memory(Connection):
     """A home and everything in it."""
 
     def scope(self, name: str) -> Scope:
-        """Return the scope of that name; it is made by the first thing kept in it."""
+        """Return the scope of that name; the first thing kept in it makes it."""
         return Scope(self, name)
 
     def _call(self, operation: str, values: dict[str, Any]) -> Any:
         return self.call(operation, values)
 
-    def init(
-        self,
-    ) -> "responses.InitResult":
+    def init(self) -> "responses.InitResult":
         """Make a home for memories and prepare the embedding model."""
-        answer = self._call(
-            "init",
-            {},
-        )
+        answer = self._call("init", {})
         return cast("responses.InitResult", answer)
 
     def reindex(
         self,
         *,
-        only_scope: str | None = None,
+        scope: str | None = None,
         full: bool = False,
         keywords_only: bool = False,
     ) -> "responses.ReindexResult":
         """Build the index anew from the store, embedding what is not embedded yet.
 
-        only_scope: only this scope; all of them by default.
+        scope: only this scope; all of them by default.
         full: analyse every text again instead of what changed.
         keywords_only: index words only, without the model.
         """
-        answer = self._call(
-            "reindex",
-            {"only_scope": only_scope, "full": full, "keywords_only": keywords_only},
-        )
+        answer = self._call("reindex", {
+            "scope": scope, "full": full, "keywords_only": keywords_only,
+        })  # fmt: skip
         return cast("responses.ReindexResult", answer)
 
-    def status(
-        self,
-    ) -> "responses.StatusResult":
+    def status(self) -> "responses.StatusResult":
         """Say what the home holds, which model it uses and what is waiting."""
-        answer = self._call(
-            "status",
-            {},
-        )
+        answer = self._call("status", {})
         return cast("responses.StatusResult", answer)
 
-    def doctor(
-        self,
-    ) -> "responses.DoctorResult":
+    def doctor(self) -> "responses.DoctorResult":
         """Check the home, every stored word, the indexes and the model."""
-        answer = self._call(
-            "doctor",
-            {},
-        )
+        answer = self._call("doctor", {})
         return cast("responses.DoctorResult", answer)
 
     def calibrate(
@@ -485,18 +318,12 @@ class Memory(Connection):
         queries: a file of questions, one a line.
         sources: where they are from.
         """
-        answer = self._call(
-            "calibrate",
-            {"passages": passages, "queries": queries, "sources": sources},
-        )
+        answer = self._call("calibrate", {
+            "passages": passages, "queries": queries, "sources": sources,
+        })  # fmt: skip
         return cast("responses.CalibrateResult", answer)
 
-    def version(
-        self,
-    ) -> "responses.VersionResult":
+    def version(self) -> "responses.VersionResult":
         """Say which version this is."""
-        answer = self._call(
-            "version",
-            {},
-        )
+        answer = self._call("version", {})
         return cast("responses.VersionResult", answer)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import click
 from pydantic.fields import FieldInfo
@@ -10,6 +10,7 @@ from pydantic.fields import FieldInfo
 from shiyi.service.invoke import request_model
 from shiyi.service.operations import Operation
 
+_CHOICES_IN_LINE = 8
 Run = Callable[[Operation, Mapping[str, Any], Mapping[str, Any]], int]
 
 
@@ -19,15 +20,18 @@ def build_command(operation: Operation, run: Run) -> click.Command:
     parameters: list[click.Parameter] = []
     for name, field in fields.items():
         parameters += _parameters(name, field)
-    parameters.append(
-        click.Option(["--json", "as_json"], is_flag=True, help="Answer with one JSON object.")
-    )
-    words = next((name for name, field in fields.items() if _form(field) == "words"), None)
+    parameters += _common(fields)
+    words = next((name for name, field in fields.items() if _extra(field, "cli") == "words"), None)
 
     @click.pass_context
     def callback(ctx: click.Context, /, **values: Any) -> int:
         options = dict(ctx.obj)
-        options["as_json"] = values.pop("as_json") or options["as_json"]
+        for name, general in ctx.obj.items():
+            options[name] = values.get(name) or general
+            if name not in fields:
+                values.pop(name)
+            elif values[name] is None:  # `shiyi --scope work reindex` means that scope only
+                values[name] = options[name]
         if words is not None:
             from shiyi.cli import read_words
 
@@ -44,8 +48,16 @@ def build_command(operation: Operation, run: Run) -> click.Command:
     )
 
 
+def _common(fields: Mapping[str, FieldInfo]) -> list[click.Parameter]:
+    """Return the options of the group, which may stand after the command as well."""
+    names = [name for name in ("home", "scope", "model") if name not in fields]
+    hidden: list[click.Parameter] = [click.Option([f"--{name}"], hidden=True) for name in names]
+    help_ = "Answer with one JSON object."
+    return [*hidden, click.Option(["--json", "as_json"], is_flag=True, help=help_)]
+
+
 def _parameters(name: str, field: FieldInfo) -> list[click.Parameter]:
-    form, description = _form(field), field.description or ""
+    form, description = _extra(field, "cli"), field.description or ""
     if form == "argument":
         return [click.Argument([name])]
     if form == "words":
@@ -54,11 +66,15 @@ def _parameters(name: str, field: FieldInfo) -> list[click.Parameter]:
             click.Option(["--file"], help=f"a file that holds {description}, in UTF-8"),
         ]
     kind, many = _click_type(field.annotation)
-    flag = f"--{name.replace('_', '-')}"
+    flag = f"--{(_extra(field, 'flag') or name).replace('_', '-')}"
     default = field.get_default(call_default_factory=True) if not field.is_required() else None
     if kind is click.BOOL:
         return [click.Option([flag, name], is_flag=True, default=None, help=description)]
     shown = ", ".join(default) if isinstance(default, list) else default
+    metavar = None
+    if isinstance(kind, click.Choice) and len(kind.choices) > _CHOICES_IN_LINE:
+        metavar = name.upper()
+        description = f"{description}: {', '.join(kind.choices)}"
     note = f"  [default: {shown}]" if shown not in {None, ""} else ""
     return [
         click.Option(
@@ -66,20 +82,23 @@ def _parameters(name: str, field: FieldInfo) -> list[click.Parameter]:
             type=kind,
             multiple=many,
             required=field.is_required(),
+            metavar=metavar,
             help=f"{description}{note}",
         )
     ]
 
 
-def _form(field: FieldInfo) -> str | None:
+def _extra(field: FieldInfo, name: str) -> str | None:
     extra = field.json_schema_extra
-    form = extra.get("cli") if isinstance(extra, dict) else None
-    return form if isinstance(form, str) else None
+    value = extra.get(name) if isinstance(extra, dict) else None
+    return value if isinstance(value, str) else None
 
 
-def _click_type(annotation: Any) -> tuple[click.ParamType, bool]:
+def _click_type(annotation: Any) -> tuple[click.ParamType[Any], bool]:
     """Return the type of an option and whether it may be repeated."""
     origin = get_origin(annotation)
+    if origin is Annotated:
+        return _click_type(get_args(annotation)[0])
     if origin in {Union, UnionType}:
         inner = [part for part in get_args(annotation) if part is not NoneType]
         return _click_type(inner[0])

@@ -1,9 +1,14 @@
 """Answers for people. Stored text is shown with its control characters escaped."""
 
+import json
+import re
 from collections.abc import Callable
 from typing import Any
 
+import click
+
 from shiyi.core.text import visible
+from shiyi.retrieval.results import Hit, Passage
 from shiyi.service.operations import Operation
 from shiyi.service.responses import (
     CalibrateResult,
@@ -23,6 +28,9 @@ from shiyi.service.responses import (
 
 _NOTHING, _SOME_FAILED, _UNHEALTHY = 1, 3, 5
 _ERRORS_SHOWN = 20
+_WORDS_SHOWN = 8
+_SHOWN_FROM = 0.005  # a smaller part of a score would be shown as 0.00
+_BLANKS = re.compile(r"\s+")
 _MARKS = {"ok": "✓", "warning": "!", "failed": "✗"}
 
 
@@ -47,8 +55,12 @@ def exit_code(operation: Operation, answer: Any) -> int:
 
 def _init(answer: InitResult) -> str:
     state = "is ready" if answer.created else "was already there"
-    lines = [f"The home {answer.home} {state}; search is {answer.mode}."]
-    return "\n".join([*lines, *answer.notes])
+    model = (
+        f"the model {answer.model} answered after {answer.seconds:.1f} s"
+        if answer.mode == "hybrid"
+        else "search goes by keywords only"
+    )
+    return "\n".join([f"The home {answer.home} {state}; {model}.", *answer.notes])
 
 
 def _remember(answer: RememberResult) -> str:
@@ -61,32 +73,41 @@ def _remember(answer: RememberResult) -> str:
 
 
 def _import(answer: ImportResult) -> str:
-    lines = [
-        f"{answer.captures} captures and {answer.records} records added, "
-        f"{answer.versions} records changed, {answer.unchanged} already there, "
-        f"{answer.failed} failed."
-    ]
+    if _nothing_to_import(answer):
+        lines = ["There was nothing to import."]
+    else:
+        counts = (
+            f"{answer.captures} captures and {answer.records} records added, "
+            f"{answer.versions} records changed, {answer.unchanged} already there, "
+            f"{answer.failed} failed."
+        )
+        lines = [counts]
     lines += [f"  left out: {count} × {reason}" for reason, count in answer.skipped.items()]
     lines += [f"  {error}" for error in answer.errors[:_ERRORS_SHOWN]]
     if answer.failed > _ERRORS_SHOWN:
         lines.append(f"  … and {answer.failed - _ERRORS_SHOWN} more; --json lists up to 100.")
     if answer.waiting:
-        lines.append("Found by words at once; run `shiyi reindex` to find them by meaning too.")
+        lines.append(
+            "They are found by their words at once. `shiyi reindex` embeds them, so that they are "
+            "found by meaning too."
+        )
     return "\n".join(lines)
+
+
+def _nothing_to_import(answer: ImportResult) -> bool:
+    return not (answer.captures or answer.records or answer.unchanged or answer.failed)
 
 
 def _search(answer: SearchResult) -> str:
     lines = []
     for hit in answer.hits:
-        head = [hit.kind or "capture", hit.date_start, hit.speaker, hit.title]
+        head = [hit.kind or "capture", _days(hit.date_start, hit.date_end), hit.speaker, hit.title]
         lines.append(f"{hit.rank}. {visible(' · '.join(part for part in head if part))}")
-        lines.append(f"   {visible(' '.join(hit.snippet.text.split()))}")
-        parts = [f"{name} {value:.2f}" for name, value in hit.parts.model_dump().items() if value]
-        shared = f" · words: {' '.join(hit.why.terms[:8])}" if hit.why.terms else ""
-        script = " · other script" if hit.why.other_script else ""
-        lines.append(f"   {hit.score:.2f} = {' + '.join(parts) or '0'}{visible(shared)}{script}")
-        also = f" (also {', '.join(hit.also)})" if hit.also else ""
-        lines.append(f"   {hit.id} · {hit.fidelity}{also}")
+        lines.append(f"   {_marked(hit.snippet)}")
+        lines.append(f"   {_why(hit)}")
+        name = f" ({visible(hit.external_id)})" if hit.external_id else ""
+        also = f" · also {', '.join(hit.also)}" if hit.also else ""
+        lines.append(click.style(f"   {hit.id}{name} · {hit.fidelity}{also}", dim=True))
     if not answer.hits:
         lines.append("Nothing found.")
     if answer.truncated.omitted:
@@ -94,20 +115,81 @@ def _search(answer: SearchResult) -> str:
     return "\n".join([*lines, *answer.notes])
 
 
+def _why(hit: Hit) -> str:
+    """Return the score as the sum of what words, meaning and neighbours gave."""
+    words = ", ".join(_matched(hit.snippet)[:_WORDS_SHOWN])
+    names = {
+        "dense": "meaning",
+        "lexical": f"words ({visible(words)})" if words else "words",
+        "exact": "identifier",
+        "neighbour": "the turns beside it",
+    }
+    parts = [
+        f"{value:.2f} {names[name]}"
+        for name, value in hit.parts.model_dump().items()
+        if abs(value) >= _SHOWN_FROM
+    ]
+    script = ", in another script than the query" if hit.why.other_script else ""
+    return f"{hit.score:.2f} = {' + '.join(parts) or '0'}{script}"
+
+
+def _spans(passage: Passage) -> list[tuple[int, int]]:
+    """Return the matches as they lie in the passage, joined where they touch."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(passage.matches):
+        first, last = max(start, passage.start) - passage.start, min(end, passage.end)
+        last -= passage.start
+        if last <= first:
+            continue
+        if joined and first <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+        else:
+            joined.append((first, last))
+    return joined
+
+
+def _matched(passage: Passage) -> list[str]:
+    """Return the words that matched, once each; single characters only when there is no more."""
+    found = list(dict.fromkeys(passage.text[start:end] for start, end in _spans(passage)))
+    return [word for word in found if len(word) > 1] or found
+
+
+def _marked(passage: Passage) -> str:
+    """Return the passage on one line with its matches in bold."""
+    text, made, at = passage.text, "", 0
+    for start, end in _spans(passage):
+        made += f"{_line(text[at:start])}{click.style(_line(text[start:end]), bold=True)}"
+        at = end
+    return f"{made}{_line(text[at:])}".strip()
+
+
+def _line(text: str) -> str:
+    return visible(_BLANKS.sub(" ", text))
+
+
+def _days(start: str | None, end: str | None) -> str | None:
+    return start if end is None or end == start else f"{start}..{end}"
+
+
 def _show(answer: ShowResult) -> str:
     lines: list[str] = []
     for record in [*answer.versions, *([answer.record] if answer.record else [])]:
-        fields = record.model_dump(exclude_none=True)
-        lines += [f"{name}: {visible(_plain(value))}" for name, value in fields.items() if value]
-        lines.append("")
+        lines += [*_fields(record.model_dump(exclude_none=True)), ""]
     if answer.capture:
         fields = answer.capture.model_dump(exclude={"text"}, exclude_none=True)
-        lines += [f"{name}: {visible(_plain(value))}" for name, value in fields.items() if value]
-        lines += ["", visible(answer.capture.text), ""]
+        lines += [*_fields(fields), "", visible(answer.capture.text), ""]
+    own = answer.record.record_id if answer.record else answer.capture and answer.capture.capture_id
     for link in answer.links:
         span = f" [{link.start}, {link.end})" if link.start is not None else ""
-        lines.append(f"{link.src} {link.rel} {link.dst}{span}")
+        if link.src == own:
+            lines.append(f"{link.rel} → {link.dst}{span}")
+        else:
+            lines.append(f"{link.rel} ← {link.src}{span}")
     return "\n".join(lines)
+
+
+def _fields(fields: dict[str, Any]) -> list[str]:
+    return [f"{name:<13} {visible(_plain(value))}" for name, value in fields.items() if value]
 
 
 def _list(answer: ListResult) -> str:
@@ -120,7 +202,7 @@ def _list(answer: ListResult) -> str:
         lines.append("Nothing here.")
     if answer.next:
         lines.append(f"More: --after {answer.next}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *answer.notes])
 
 
 def _edit(answer: EditResult) -> str:
@@ -183,6 +265,8 @@ def _version(answer: VersionResult) -> str:
 
 
 def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

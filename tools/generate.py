@@ -7,16 +7,17 @@ With --check nothing is written; the exit code is 1 when a file is not what it w
 
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import click
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from shiyi.cli import main as command_group
+from shiyi.service import requests
 from shiyi.service.invoke import request_model
 from shiyi.service.operations import OPERATIONS, Operation
 
@@ -63,6 +64,7 @@ def client_source() -> str:
     return "\n".join(
         [
             _HEADER,
+            *_aliases(),
             'class Scope:\n    """One scope of a memory; nothing it does reaches another."""\n',
             "    def __init__(self, connection: Connection, name: str) -> None:",
             "        self._connection = connection",
@@ -73,13 +75,28 @@ def client_source() -> str:
             "",
             'class Memory(Connection):\n    """A home and everything in it."""\n',
             "    def scope(self, name: str) -> Scope:",
-            '        """Return the scope of that name; it is made by the first thing kept in it."""',
+            '        """Return the scope of that name; the first thing kept in it makes it."""',
             "        return Scope(self, name)\n",
             "    def _call(self, operation: str, values: dict[str, Any]) -> Any:",
             "        return self.call(operation, values)\n",
             "\n".join(whole),
         ]
     )
+
+
+def _aliases() -> Iterator[str]:
+    """Yield the choices that have a name of their own."""
+    for name, choices in _named_choices():
+        values = ", ".join(f'"{value}"' for value in get_args(choices))
+        body = textwrap.fill(values, _WIDTH, initial_indent="    ", subsequent_indent="    ")
+        line = f"{name} = Literal[{values}]"
+        yield line if len(line) <= _WIDTH else f"{name} = Literal[\n{body},\n]  # fmt: skip"
+    yield "\n"
+
+
+def _named_choices() -> list[tuple[str, Any]]:
+    found = {name: value for name, value in vars(requests).items() if get_origin(value) is Literal}
+    return sorted(found.items())
 
 
 def _method(operation: Operation) -> str:
@@ -90,17 +107,36 @@ def _method(operation: Operation) -> str:
     if others:
         parameters += ["*", *(_parameter(name, fields[name]) for name in others)]
     name = _RESERVED.get(operation.name, operation.name)
-    values = ", ".join(f'"{field}": {field}' for field in fields)
-    signature = ",\n".join(f"        {parameter}" for parameter in parameters)
     lines = [
-        f'    def {name}(\n{signature},\n    ) -> "responses.{operation.response}":',
+        *_signature(name, parameters, operation.response),
         *_docstring(operation, fields),
-        f'        answer = self._call(\n            "{operation.name}",\n            {{{values}}},',
-        "        )",
+        *_body(operation.name, list(fields)),
         f'        return cast("responses.{operation.response}", answer)',
         "",
     ]
     return "\n".join(lines)
+
+
+def _signature(name: str, parameters: Sequence[str], response: str) -> Iterator[str]:
+    line = f'    def {name}({", ".join(parameters)}) -> "responses.{response}":'
+    if len(parameters) == 1:
+        yield line
+        return
+    yield f"    def {name}("
+    yield from (f"        {parameter}," for parameter in parameters)
+    yield f'    ) -> "responses.{response}":'
+
+
+def _body(operation: str, names: Sequence[str]) -> Iterator[str]:
+    if not names:
+        yield f'        answer = self._call("{operation}", {{}})'
+        return
+    values = ", ".join(f'"{name}":\0{name}' for name in names)
+    indent = " " * 12
+    body = textwrap.fill(values, _WIDTH, initial_indent=indent, subsequent_indent=indent)
+    yield f'        answer = self._call("{operation}", {{'
+    yield f"{body},".replace("\0", " ")
+    yield "        })  # fmt: skip"
 
 
 def _docstring(operation: Operation, fields: dict[str, FieldInfo]) -> Iterator[str]:
@@ -131,9 +167,14 @@ def _number(value: Any) -> str:
 
 def _source_of(annotation: Any) -> str:
     origin = get_origin(annotation)
+    if origin is Annotated:
+        return _source_of(get_args(annotation)[0])
     if origin in {Union, UnionType}:
         return " | ".join(_source_of(part) for part in get_args(annotation))
     if origin is Literal:
+        for name, choices in _named_choices():
+            if annotation == choices:
+                return name
         values = ", ".join(f'"{value}"' for value in get_args(annotation))
         return f"Literal[{values}]"
     if origin is list:
@@ -160,11 +201,16 @@ def command_reference() -> str:
         own = click.Context(command, info_name=operation.name, parent=context)
         parts.append(f"## shiyi {operation.name}\n")
         parts.append(f"```text\n{_help(command, own)}\n```\n")
-        parts.append(
-            f"Permission: {operation.permission}. "
-            f"{'May be repeated.' if operation.repeatable else 'Use --key to make it repeatable.' if operation.name == 'remember' else 'Not repeatable.'}\n"
-        )
+        parts.append(f"Permission: {operation.permission}. {_repeating(operation)}\n")
     return "\n".join(parts)
+
+
+def _repeating(operation: Operation) -> str:
+    if operation.repeatable:
+        return "May be repeated."
+    if "key" in request_model(operation).model_fields:
+        return "Each call does it again, unless --key names it."
+    return "Each call does it again."
 
 
 def _help(command: click.Command, context: click.Context) -> str:

@@ -1,0 +1,53 @@
+"""Finding."""
+
+from shiyi.core.dates import parse_day_range
+from shiyi.core.errors import UsageError
+from shiyi.indexer.index import Filter
+from shiyi.models.tokens import get_counter
+from shiyi.retrieval.search import Query, search
+from shiyi.service import requests as ask
+from shiyi.service import responses as answer
+from shiyi.service.session import Session
+from shiyi.store.kinds import DURABLE_LAYERS
+
+_CHANNELS = {
+    "hybrid": frozenset({"lexical", "dense"}),
+    "keyword": frozenset({"lexical"}),
+    "dense": frozenset({"dense"}),
+}
+
+
+def handle_search(session: Session, scope: str, request: ask.SearchRequest) -> answer.SearchResult:
+    """Find memories. Notes and sessions stay out unless their layer is named."""
+    query = Query(
+        text=request.text,
+        limit=request.limit,
+        budget=request.budget,
+        filter=_filter(request),
+        weak=request.weak,
+        channels=_CHANNELS[request.channel],
+    )
+    counter = get_counter(session.settings.tokens)
+    found = search(session.indexes, scope, query, counter)
+    found.notes += session.notes_on(scope)
+    return found
+
+
+def _filter(request: ask.SearchRequest) -> Filter:
+    named = bool(request.kind or request.layer)
+    since = parse_day_range(request.since).start if request.since else None
+    until = parse_day_range(request.until).end if request.until else None
+    if since and until and until < since:
+        raise UsageError("until lies before since; swap them.")
+    if named and request.only == "captures":
+        raise UsageError("Captures have no kind and no layer; leave those out, or --only captures.")
+    return Filter(
+        kinds=frozenset(request.kind or ()),
+        layers=frozenset(request.layer or DURABLE_LAYERS),
+        statuses=frozenset(request.status),
+        topics=frozenset(request.topic or ()),
+        since=since,
+        until=until,
+        captures=request.only != "records" and not named,
+        records=request.only != "captures",
+    )

@@ -1,0 +1,64 @@
+"""Reading: one memory whole, or many page by page."""
+
+from collections.abc import Sequence
+
+from shiyi.core.errors import NotFoundError
+from shiyi.core.ids import check_id
+from shiyi.lifecycle.names import capture_id_of, record_id_of
+from shiyi.service import requests as ask
+from shiyi.service import responses as answer
+from shiyi.service.session import Session
+from shiyi.service.views import capture_view, link_view, list_item_of, record_view
+
+
+def handle_show(session: Session, scope: str, request: ask.ShowRequest) -> answer.ShowResult:
+    """Read one record or capture, by its id or by the name that its source gave it."""
+    store = session.store
+    id_ = record_id_of(scope, request.id)
+    versions = store.versions(scope, id_)
+    capture = None
+    if not versions:
+        id_ = capture_id_of(scope, request.id)
+        capture = store.capture(scope, id_)
+    if not versions and capture is None:
+        raise NotFoundError(
+            f"There is no such record or capture in the scope {scope}; `shiyi list` and "
+            "`shiyi search` show the ids."
+        )
+    links = [*store.links_from(scope, [id_]).get(id_, []), *store.links_to(scope, id_)]
+    return answer.ShowResult(
+        scope=scope,
+        record=record_view(versions[-1]) if versions else None,
+        capture=capture_view(capture) if capture else None,
+        links=[link_view(link) for link in links],
+        versions=[record_view(one) for one in versions[:-1]] if request.versions else [],
+    )
+
+
+def handle_list(session: Session, scope: str, request: ask.ListRequest) -> answer.ListResult:
+    """Read one page of a scope."""
+    store = session.store
+    after = check_id(request.after) if request.after else ""
+    rows: Sequence[answer.ListItem]
+    if request.what == "captures":
+        captures = store.page_captures(scope, after=after, limit=request.limit + 1)
+        rows = [list_item_of(one) for one in captures]
+    else:
+        records = store.page_heads(
+            scope,
+            after=after,
+            limit=request.limit + 1,
+            kind=request.kind,
+            layer=request.layer,
+            status=request.status,
+            topic=request.topic,
+        )
+        rows = [list_item_of(one) for one in records]
+    more = len(rows) > request.limit
+    items = list(rows[: request.limit])
+    return answer.ListResult(
+        scope=scope,
+        items=items,
+        next=items[-1].id if more else None,
+        notes=session.notes_on(scope),
+    )

@@ -1,0 +1,99 @@
+"""Tending: the home, its indexes and its model."""
+
+import time
+from pathlib import Path
+
+from shiyi.core.errors import ModelUnavailableError, UsageError
+from shiyi.core.ids import check_scope
+from shiyi.core.text import decode_text
+from shiyi.indexer.generation import Generation
+from shiyi.models.cache import default_cache
+from shiyi.models.calibration import calibration_path, fit_calibration
+from shiyi.service import requests as ask
+from shiyi.service import responses as answer
+from shiyi.service.session import Session
+
+
+def handle_init(session: Session, _: str, request: ask.InitRequest) -> answer.InitResult:
+    """Make the home and load the model once, which prepares it."""
+    del request
+    created = not (session.home / "shiyi.duckdb").exists()
+    session.create = True
+    store = session.store
+    mode, notes = "hybrid", []
+    start = time.perf_counter()
+    try:
+        session.load_encoder().encode_queries(["拾忆"])
+    except ModelUnavailableError as error:
+        mode, notes = "keyword", [str(error)]
+    return answer.InitResult(
+        home=str(store.home),
+        created=created,
+        model=session.settings.model,
+        mode=mode,
+        seconds=round(time.perf_counter() - start, 1),
+        notes=notes,
+    )
+
+
+def handle_reindex(session: Session, _: str, request: ask.ReindexRequest) -> answer.ReindexResult:
+    """Build the indexes of one scope or of all."""
+    scopes = session.store.scopes()
+    if request.scope is not None:
+        scopes = [session.existing_scope(check_scope(request.scope))]
+    notes, model, keywords_only = [], None, request.keywords_only
+    if not keywords_only:
+        try:
+            model = session.indexes.model().encoder.name
+        except ModelUnavailableError as error:
+            keywords_only = True
+            notes.append(f"Keywords only: {error}")
+    built = []
+    for scope in scopes:
+        start = time.perf_counter()
+        generation = session.indexes.reindex(
+            scope, keywords_only=keywords_only, full=request.full, progress=session.progress
+        )
+        built.append(_built(scope, generation, time.perf_counter() - start))
+    return answer.ReindexResult(indexes=built, model=model, notes=notes)
+
+
+def _built(scope: str, generation: Generation, seconds: float) -> answer.BuiltIndex:
+    manifest = generation.manifest
+    return answer.BuiltIndex(
+        scope=scope,
+        generation=generation.directory.name,
+        documents=manifest.documents,
+        embedded=manifest.embedded,
+        bytes=sum(int(one["size"]) for one in manifest.files.values()),
+        seconds=round(seconds, 2),
+    )
+
+
+def handle_calibrate(
+    session: Session, _: str, request: ask.CalibrateRequest
+) -> answer.CalibrateResult:
+    """Fit the constants of the model in use and keep them beside it."""
+    passages, queries = _lines(request.passages), _lines(request.queries)
+    encoder = session.load_encoder()
+    calibration = fit_calibration(encoder, passages, queries, sources=request.sources)
+    path = calibration_path(encoder.fingerprint, Path(default_cache()))
+    calibration.save(path)
+    return answer.CalibrateResult(
+        path=str(path),
+        model=encoder.name,
+        passages=len(passages),
+        queries=len(queries),
+        note="Run `shiyi reindex` so that every index uses it.",
+    )
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        content = Path(path).expanduser().read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror}).") from None
+    lines = [line for line in decode_text(content, path).splitlines() if line.strip()]
+    if not lines:
+        raise UsageError(f"{path} holds no text; give one text a line.")
+    return lines
