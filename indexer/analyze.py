@@ -25,30 +25,48 @@ from shiyi.core.files import make_private_directory
 from shiyi.indexer.fold import Folded, fold, is_traditional, to_mainland_words
 from shiyi.models.cache import default_cache
 
-VERSION = 1
+VERSION = 2
 
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\u3007"
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\u3005\u3007"
 _SYLLABIC = "\u3040-\u30ff\u31f0-\u31ff\uac00-\ud7af\u3105-\u312f"
+# Every pattern is linear: an address may only begin where its first part does, quantifiers give
+# nothing back where that could repeat, and no look-ahead is without a bound.
+_EMAIL = re.compile(
+    r"(?<![a-z0-9._%+-])[._%+-]*+([a-z0-9][a-z0-9._%+-]*+@[a-z0-9-]++(?:\.[a-z0-9-]++)+)"
+)
 _PIECES = re.compile(
     rf"""
-      (?P<email> [a-z0-9._%+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)+ )
-    | (?P<date>  \d{{4}}(?P<dash>[-/.])\d{{1,2}}(?P=dash)\d{{1,2}}(?!\d) )
-    | (?P<phone> (?!\d{{4}}(?:\ \d{{4}})+(?!\d))  # not a list of years
-        \+?\d{{1,4}}(?:[-.\ ]\(?\d{{2,4}}\)?){{2,4}}(?![\d.]) | \+?\d{{7,15}}(?![\d.]) )
-    | (?P<code>  [a-z0-9]+(?:[-_./:\#][a-z0-9]+)+ )
-    | (?P<word>  [^\W\d_{_HAN}{_SYLLABIC}][^\W_{_HAN}{_SYLLABIC}]*(?:['’][a-z]+)? )
-    | (?P<number> \d+(?:,\d{{3}})*(?:\.\d+)? )
+      (?P<date>  \d{{4}}(?P<dash>[-/.])\d{{1,2}}(?P=dash)\d{{1,2}}(?!\d) )
+    | (?P<phone> (?:
+          (?=(?:\W{{0,2}}\d){{8}}) (?: \+\d{{1,3}}(?:[-.\ ]\(?\d{{1,8}}\)?){{1,5}}
+            | \(\+?\d{{2,4}}\)[-.\ ]?\d{{2,8}}(?:[-.\ ]\d{{2,4}}){{0,3}}
+            | 0\d{{1,4}}[-.\ ]\d{{2,8}}(?:[-.\ ]\d{{2,4}}){{0,3}}
+            | 1[3-9]\d[-.\ ]\d{{8}} )
+        | (?!\d{{4}}(?:\ \d{{4}}){{1,4}}(?!\d))  # not a list of years
+          \d{{1,4}}(?:[-.\ ]\(?\d{{2,4}}\)?){{2,4}}
+        | \+?\d{{7,15}}
+      )(?!\d|\.\d) )
+    | (?P<number> \d+(?:,\d{{3}})+(?:\.\d+)?(?!\d) )
+    | (?P<code>  [a-z0-9]++(?:[-_./:\#][a-z0-9]++)+ )
+    | (?P<word>  [^\W\d_{_HAN}{_SYLLABIC}][^\W_{_HAN}{_SYLLABIC}]*
+                 (?:[\u0300-\u036f]+[^\W_{_HAN}{_SYLLABIC}]*)*(?:['’][a-z]+)? )
+    | (?P<digits> \d+ )
     | (?P<han> [{_HAN}]+ )
     | (?P<syllabic> [{_SYLLABIC}]+ )
     | (?P<sign> [\u2600-\u27bf\U0001f000-\U0001faff] )
     """,
     re.VERBOSE,
 )
-_MIXED_RUN = re.compile(rf"[{_HAN}a-z0-9+#&._%-]*[{_HAN}][{_HAN}a-z0-9+#&._%-]*")
+_MIXED_RUN = re.compile(rf"[{_HAN}a-z0-9+#&._%-]+")
 _HAS_HAN = re.compile(f"[{_HAN}]")
 _PARTS = re.compile(r"[a-z]+|\d+")
-_SEPARATORS = re.compile(r"[-_ ()#:/+]")
+_SEPARATORS = re.compile(r"[-_#:/]")
+_SEGMENTS = re.compile(r"[^:/#]+")  # tel:0912-345-678, books/scp-820
+_NOT_DIGITS = re.compile(r"\D+")
+# What follows the country code at home, for a number of so many digits without it.
+_TRUNKS = (("886", 0, "0"), ("852", 0, ""), ("853", 0, ""), ("86", 11, ""), ("86", 0, "0"))
 _MIN_IDENTIFIER_DIGITS = 5
+_SEGMENTED_AT_ONCE = 512  # characters; jieba's time grows with the square of an unbroken run
 _MAX_TERM = 64  # characters; a longer run is no word that anyone searches for
 
 
@@ -77,7 +95,20 @@ def terms(text: str) -> list[str]:
 
 def locate(folded: str) -> Iterator[Term]:
     """Yield the terms of a folded text with their places."""
-    for piece in _PIECES.finditer(folded):
+    end = 0
+    for address in _EMAIL.finditer(folded) if "@" in folded else ():
+        yield from _locate_pieces(folded, end, address.start(1))
+        end = address.end(1)
+        yield Term(address.group(1)[:_MAX_TERM], *address.span(1), identifier=True)
+        yield from _parts(address.group(1), address.start(1))
+    yield from _locate_pieces(folded, end, len(folded))
+    for run in _MIXED_RUN.finditer(folded):
+        if _HAS_HAN.search(run.group()):
+            yield from _chinese_words(run.group(), run.start())
+
+
+def _locate_pieces(folded: str, first: int, last: int) -> Iterator[Term]:
+    for piece in _PIECES.finditer(folded, first, last):
         kind, start, end = piece.lastgroup, piece.start(), piece.end()
         text = piece.group()
         if kind == "han":
@@ -86,12 +117,16 @@ def locate(folded: str) -> Iterator[Term]:
             yield from _pairs(text, start, singles=True)
         elif kind == "word":
             yield from _word(text, start)
-        elif kind in {"number", "sign"}:
-            yield Term(text.replace(",", ""), start, end)
-        else:
-            yield from _identifier(text, start, kind or "")
-    for run in _MIXED_RUN.finditer(folded):
-        yield from _chinese_words(run.group(), run.start())
+        elif kind == "sign" or (kind == "digits" and len(text) <= _MAX_TERM):
+            yield Term(text, start, end)
+        elif kind == "date":
+            yield from _date(text, start)
+        elif kind == "phone":
+            yield from _phone(text, start)
+        elif kind == "number":
+            yield from _number(text, start)
+        elif kind == "code":
+            yield from _identifier(text, start)
 
 
 def identifiers(text: str) -> set[str]:
@@ -151,10 +186,11 @@ def _in_jieba_range(character: str) -> bool:
 
 def _chinese_words(run: str, start: int) -> Iterator[Term]:
     position = start
-    for word in _segmenter().lcut(run):
-        if _HAS_HAN.search(word):
-            yield from _search_words(word, position)
-        position += len(word)
+    for first in range(0, len(run), _SEGMENTED_AT_ONCE):
+        for word in _segmenter().lcut(run[first : first + _SEGMENTED_AT_ONCE]):
+            if _HAS_HAN.search(word):
+                yield from _search_words(word, position)
+            position += len(word)
 
 
 def _search_words(word: str, start: int) -> Iterator[Term]:
@@ -177,30 +213,78 @@ def _word(text: str, start: int) -> Iterator[Term]:
         return
     end = start + len(text)
     if any(c.isdigit() for c in bare):
-        yield from _identifier(bare, start, "code")
+        yield from _identifier(bare, start)
         return
     yield Term(_stemmer().stemWord(bare), start, end)
 
 
-def _identifier(text: str, start: int, kind: str) -> Iterator[Term]:
-    end = start + len(text)
-    whole = text if kind == "email" else _SEPARATORS.sub("", text)
+def _date(text: str, start: int) -> Iterator[Term]:
+    """Yield a date in one form, and its year, month and day, however it is written."""
+    found = list(_PARTS.finditer(text))
+    year, month, day = (int(part.group()) for part in found)
+    yield Term(f"{year:04}{month:02}{day:02}", start, start + len(text))
+    for part, value in zip(found, (year, month, day), strict=True):
+        yield Term(str(value), start + part.start(), start + part.end())
+
+
+def _phone(text: str, start: int) -> Iterator[Term]:
+    """Yield a phone number as it is dialled at home, with the country code, and in parts."""
+    end, digits = start + len(text), _NOT_DIGITS.sub("", text)
+    home = digits
+    if "+" in text:
+        for code, size, trunk in _TRUNKS:
+            rest = digits.removeprefix(code)
+            if rest != digits and size in {0, len(rest)}:
+                home = trunk + rest.removeprefix("0") if trunk else rest
+                yield Term(digits, start, end)
+                break
+    yield Term(home, start, end, identifier=True)
+    if digits != text.lstrip("+"):
+        yield from _parts(text, start)
+
+
+def _number(text: str, start: int) -> Iterator[Term]:
+    """Yield a number with separators of thousands as the same number has without them."""
+    whole, end = text.replace(",", ""), start + len(text)
+    units, point, decimals = whole.partition(".")
+    yield Term(whole, start, end, identifier=bool(point))
+    if point:
+        yield Term(units, start, end - len(decimals) - 1)
+        yield Term(decimals, end - len(decimals), end)
+
+
+def _identifier(text: str, start: int) -> Iterator[Term]:
+    """Yield a code whole, by the segments that are codes themselves, and in parts."""
+    whole = _SEPARATORS.sub("", text)
+    segments = [
+        Term(_SEPARATORS.sub("", s.group()), start + s.start(), start + s.end(), identifier=True)
+        for s in _SEGMENTS.finditer(text)
+        if len(s.group()) < len(text) and not _PARTS.fullmatch(s.group())
+    ]
+    exact = [s for s in segments if len(s.text) <= _MAX_TERM and _is_exact(s.text)]
+    yield from exact
     if len(whole) <= _MAX_TERM:
-        yield Term(whole, start, end, identifier=_is_exact(whole, kind))
+        yield Term(whole, start, start + len(text), identifier=not exact and _is_exact(whole))
+    yield from _parts(text, start)
+
+
+def _parts(text: str, start: int) -> Iterator[Term]:
+    """Yield the words and numbers of an identifier that has more than one."""
     parts = list(_PARTS.finditer(text))
-    if len(parts) > 1:
-        for part in parts:
-            word = part.group()
-            if word.isdigit():
-                yield Term(word, start + part.start(), start + part.end())
-            elif 1 < len(word) <= _MAX_TERM and word not in _stop_words():
-                stem = _stemmer().stemWord(word)
-                yield Term(stem, start + part.start(), start + part.end())
+    if len(parts) == 1:
+        return
+    for part in parts:
+        word = part.group()
+        if len(word) > _MAX_TERM:
+            continue
+        if word.isdigit():
+            yield Term(word, start + part.start(), start + part.end())
+        elif len(word) > 1 and word not in _stop_words():
+            stem = _stemmer().stemWord(word)
+            yield Term(stem, start + part.start(), start + part.end())
 
 
-def _is_exact(whole: str, kind: str) -> bool:
-    if kind in {"email", "date"}:
-        return kind == "email"
+def _is_exact(whole: str) -> bool:
     digits = sum(c.isdigit() for c in whole)
     return digits >= _MIN_IDENTIFIER_DIGITS or 0 < digits < len(whole)
 

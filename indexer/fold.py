@@ -1,17 +1,25 @@
-"""One form for matching: NFKC, Traditional to Simplified, lower case, no invisible characters.
+"""One form for matching: no invisible characters, NFKC, Traditional to Simplified, case folded.
 
 Only the index is folded; stored text never is. `fold_with_spans` says which characters of the
 original each folded character came from, so that a match is always shown in the original.
 """
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
 
 import opencc
 
-_HALF_WIDTH_MARKS = frozenset("\uff9e\uff9f")  # Japanese voicing marks join what they follow
 _JAMO_VOWELS_AND_FINALS = range(0x1160, 0x1200)
+# Of no width and no ink: joiners, marks of direction, selectors of a form, fillers, tags.
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]+"
+)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_DOT = "\u0307"
+_DOTTED_I = re.compile(f"i{_DOT}+")  # what a capital I with a dot becomes
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +33,10 @@ class Folded:
 
 def fold(text: str) -> str:
     """Return the matching form of `text`."""
-    return _strip_invisible(to_simplified(unicodedata.normalize("NFKC", text)).lower())
+    if text.isascii():
+        return text.lower()
+    normal = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
+    return _DOTTED_I.sub("i", to_simplified(normal).casefold())
 
 
 def fold_with_spans(text: str) -> Folded:
@@ -33,28 +44,33 @@ def fold_with_spans(text: str) -> Folded:
     if text.isascii():
         return Folded(text.lower(), list(range(len(text))), list(range(1, len(text) + 1)))
     characters: list[str] = []
+    spans: list[tuple[int, int]] = []
+    for cluster, start, end in _clusters(text):
+        for character in unicodedata.normalize("NFKC", cluster):
+            characters.append(character)
+            spans.append((start, end))
+    folded: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
-    for start, end in _clusters(text):
-        for character in unicodedata.normalize("NFKC", text[start:end]):
-            characters.append(character)
+    for character, (start, end) in zip(to_simplified("".join(characters)), spans, strict=True):
+        for lowered in character.casefold():
+            if lowered == _DOT and folded and folded[-1] == "i":
+                ends[-1] = end
+                continue
+            folded.append(lowered)
             starts.append(start)
             ends.append(end)
-    simplified = to_simplified("".join(characters))
-    folded: list[str] = []
-    kept: list[int] = []
-    for index, character in enumerate(simplified):
-        for lowered in _strip_invisible(character.lower()):
-            folded.append(lowered)
-            kept.append(index)
-    return Folded("".join(folded), [starts[i] for i in kept], [ends[i] for i in kept])
+    return Folded("".join(folded), starts, ends)
 
 
 def to_simplified(text: str) -> str:
-    """Convert Traditional characters to Simplified ones (OpenCC t2s); the length stays."""
+    """Convert Traditional characters to Simplified ones (OpenCC t2s); the length stays.
+
+    A lone surrogate, which has no UTF-8 form, becomes U+FFFD.
+    """
     if text.isascii():
         return text
-    converted: str = _converter("t2s").convert(text)
+    converted = _convert("t2s", text)
     if len(converted) == len(text):
         return converted
     return "".join(_simplified_character(character) for character in text)
@@ -65,13 +81,20 @@ def to_mainland_words(text: str) -> str:
 
     Only for text known to be Traditional: on Simplified text it changes words that are right.
     """
-    converted: str = _converter("tw2sp").convert(text)
-    return converted
+    return _convert("tw2sp", text)
 
 
 def is_traditional(text: str) -> bool:
     """Tell whether `text` holds Traditional characters."""
     return not text.isascii() and to_simplified(text) != text
+
+
+def _convert(name: str, text: str) -> str:
+    try:
+        converted: str = _converter(name).convert(text)
+    except UnicodeEncodeError:
+        converted = _converter(name).convert(_SURROGATE.sub("\ufffd", text))
+    return converted
 
 
 @cache
@@ -81,33 +104,26 @@ def _converter(name: str) -> opencc.OpenCC:
 
 @cache
 def _simplified_character(character: str) -> str:
-    converted: str = _converter("t2s").convert(character)
+    converted = _convert("t2s", character)
     return converted if len(converted) == 1 else character
 
 
-def _strip_invisible(text: str) -> str:
-    if text.isascii():
-        return text
-    return "".join(c for c in text if not _is_invisible(c))
+def _clusters(text: str) -> list[tuple[str, int, int]]:
+    """Cut `text` where normalisation cannot reach across: before each base character.
 
-
-@cache
-def _is_invisible(character: str) -> bool:
-    """Zero-width characters, joiners and variation selectors change nothing that is read."""
-    return unicodedata.category(character) == "Cf" or "\ufe00" <= character <= "\ufe0f"
-
-
-def _clusters(text: str) -> list[tuple[int, int]]:
-    """Cut `text` where normalisation cannot reach across: before each base character."""
-    cuts = [0]
-    cuts += [i for i in range(1, len(text)) if not _joins_previous(text[i])]
-    return list(zip(cuts, [*cuts[1:], len(text)], strict=True)) if text else []
+    Return each cluster without what is invisible, and its half-open span in `text`.
+    """
+    hidden = {i for found in _INVISIBLE.finditer(text) for i in range(*found.span())}
+    shown = [i for i in range(len(text)) if i not in hidden] if hidden else range(len(text))
+    cuts = [k for k, i in enumerate(shown) if not k or not _joins_previous(text[i])]
+    ends = [*cuts[1:], len(shown)] if cuts else []
+    return [
+        ("".join(text[i] for i in shown[first:last]), shown[first], shown[last - 1] + 1)
+        for first, last in zip(cuts, ends, strict=True)
+    ]
 
 
 @cache
 def _joins_previous(character: str) -> bool:
-    return (
-        unicodedata.combining(character) != 0
-        or character in _HALF_WIDTH_MARKS
-        or ord(character) in _JAMO_VOWELS_AND_FINALS
-    )
+    first = unicodedata.normalize("NFKD", character)[0]
+    return unicodedata.category(first)[0] == "M" or ord(first) in _JAMO_VOWELS_AND_FINALS
