@@ -18,11 +18,12 @@ import numpy as np
 from shiyi.core.files import make_private_directory, owner_only
 from shiyi.indexer.segment import Array
 
-_KEY = np.dtype([("sha256", "u1", 32), ("check", "<u4")])
+_KEY = np.dtype([("sha256", "V32"), ("check", "<u4")])
+_FRESH = 1 << 16  # keys held in a dictionary before they join the sorted ones
 
 
 class EmbeddingStore:
-    """The vectors of one model, raw as the encoder gave them."""
+    """The vectors of one model, raw as the encoder gave them. 16 bytes of memory a vector."""
 
     def __init__(self, directory: Path, dimension: int) -> None:
         """Open or make the store; a torn tail is cut off.
@@ -31,21 +32,19 @@ class EmbeddingStore:
         """
         make_private_directory(directory)
         self.dimension = dimension
+        self._row_bytes = 4 * dimension
         with owner_only():
             self._keys_file = (directory / "keys.bin").open("a+b")
             self._rows_file = (directory / "rows.f32").open("a+b")
-        self._row_bytes = 4 * dimension
-        size = min(
+        self._size = min(
             os.fstat(self._keys_file.fileno()).st_size // _KEY.itemsize,
             os.fstat(self._rows_file.fileno()).st_size // self._row_bytes,
         )
-        self._keys_file.truncate(size * _KEY.itemsize)
-        self._rows_file.truncate(size * self._row_bytes)
-        self._keys_file.seek(0)
-        keys = np.frombuffer(self._keys_file.read(), _KEY)
-        self._checks: list[int] = keys["check"].tolist()
-        digests = keys["sha256"].tobytes()
-        self._positions = {digests[32 * i : 32 * i + 32]: i for i in range(size)}
+        self._keys_file.truncate(self._size * _KEY.itemsize)
+        self._rows_file.truncate(self._size * self._row_bytes)
+        self._fresh: dict[bytes, int] = {}
+        self._damaged: set[int] = set()
+        self._sort()
 
     def close(self) -> None:
         """Release the files."""
@@ -64,48 +63,75 @@ class EmbeddingStore:
         self.close()
 
     def __contains__(self, key: bytes) -> bool:
-        return key in self._positions
+        return self._find(key) is not None
 
     def __len__(self) -> int:
-        return len(self._positions)
+        return self._size
 
     def add(self, keys: Sequence[bytes], vectors: Array) -> None:
         """Append vectors (n, dimension), durable when this returns; known keys are passed over."""
-        fresh = [i for i, key in enumerate(keys) if key not in self._positions]
+        fresh = {key: i for i, key in enumerate(keys) if key not in self}
         if not fresh:
             return
-        rows = np.ascontiguousarray(vectors[fresh], "<f4")
-        table = np.zeros(len(fresh), _KEY)
-        for line, i in enumerate(fresh):
-            table["sha256"][line] = np.frombuffer(keys[i], np.uint8)
-            table["check"][line] = zlib.crc32(rows[line].tobytes())
-        for file, content in (
-            (self._rows_file, rows.tobytes()),
-            (self._keys_file, table.tobytes()),
-        ):
+        rows = np.ascontiguousarray(vectors[list(fresh.values())], "<f4")
+        table = np.array(
+            [(key, zlib.crc32(row.tobytes())) for key, row in zip(fresh, rows, strict=True)], _KEY
+        )
+        for file, content in ((self._rows_file, rows), (self._keys_file, table)):
             file.seek(0, os.SEEK_END)
-            file.write(content)
+            file.write(content.tobytes())
             file.flush()
             os.fsync(file.fileno())
-        for line, i in enumerate(fresh):
-            self._positions[keys[i]] = len(self._checks)
-            self._checks.append(int(table["check"][line]))
+        for key in fresh:
+            self._fresh[key] = self._size
+            self._size += 1
+        if len(self._fresh) > _FRESH:
+            self._sort()
 
     def get(self, keys: Sequence[bytes]) -> tuple[Array, Array]:
         """Return (vectors float32 (n, dimension), found bool (n,)); what is missing is zero."""
         vectors = np.zeros((len(keys), self.dimension), np.float32)
         found = np.zeros(len(keys), bool)
         for i, key in enumerate(keys):
-            position = self._positions.get(key)
+            position = self._find(key)
             if position is None:
                 continue
             row = os.pread(self._rows_file.fileno(), self._row_bytes, position * self._row_bytes)
-            if zlib.crc32(row) != self._checks[position]:
-                del self._positions[key]  # damaged: it is embedded again
+            if zlib.crc32(row) != self._line(position)["check"]:
+                self._damaged.add(position)  # it counts as missing and is embedded again
                 continue
             vectors[i] = np.frombuffer(row, "<f4")
             found[i] = True
         return vectors, found
+
+    def _sort(self) -> None:
+        """Order all keys by their first eight bytes, so that a look-up is a binary search."""
+        self._keys_file.flush()
+        self._keys_file.seek(0)
+        content = self._keys_file.read(self._size * _KEY.itemsize)
+        prefixes = np.ndarray(self._size, "<u8", content, strides=(_KEY.itemsize,))
+        self._order = np.argsort(prefixes, kind="stable")
+        self._prefixes = prefixes[self._order]
+        self._fresh.clear()
+
+    def _find(self, key: bytes) -> int | None:
+        """Return the newest undamaged row of a key, or None."""
+        position = self._fresh.get(key)
+        if position is not None and position not in self._damaged:
+            return position
+        prefix = np.frombuffer(key[:8], "<u8")[0]
+        end = int(np.searchsorted(self._prefixes, prefix, side="right"))
+        while end > 0 and self._prefixes[end - 1] == prefix:
+            end -= 1
+            position = int(self._order[end])
+            if position not in self._damaged and self._line(position)["sha256"].tobytes() == key:
+                return position
+        return None
+
+    def _line(self, position: int) -> np.void:
+        content = os.pread(self._keys_file.fileno(), _KEY.itemsize, position * _KEY.itemsize)
+        line: np.void = np.frombuffer(content, _KEY)[0]
+        return line
 
 
 def passage_key(passage: str) -> bytes:
