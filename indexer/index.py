@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shiyi.indexer.columns import Columns, positions_of
 from shiyi.indexer.documents import (
     COLUMNS,
     FRAGMENT,
@@ -58,11 +59,13 @@ class ScopeIndex:
         segment = generation.segment if generation else Segment.empty()
         self.lexical = LiveOkapi(segment)
         self._base = generation.columns if generation else np.empty(0, COLUMNS)
-        self._added: list[tuple[Any, ...]] = []
+        self.columns = Columns(self._base)
+        # The base documents are ordered by (type, id, start): records, then fragments.
+        self._records = int(np.count_nonzero(self.columns["type"] == RECORD))
         self._documents: list[Document] = []
         self._slots_of: dict[tuple[int, str], list[int]] = {}
-        self._columns: Array | None = None
-        self._previous: Array | None = None
+        self._previous = np.empty(0, np.int64)  # of the slots looked at so far
+        self._followers: dict[str, list[int]] = {}  # of turns that are not in the base
         self.vectors: VectorTable | None = None
 
     def __len__(self) -> int:
@@ -81,7 +84,7 @@ class ScopeIndex:
     @property
     def added(self) -> int:
         """How many documents came since the generation was built."""
-        return len(self._added)
+        return len(self._documents)
 
     # Following the store
 
@@ -112,11 +115,10 @@ class ScopeIndex:
         for slot in self.find(*owner):
             self.lexical.delete(slot)
         self._slots_of[owner] = [self._add(document) for document in documents]
-        self._columns = self._previous = None
 
     def _add(self, document: Document) -> int:
         slot = self.lexical.add(*document.counts())
-        self._added.append(row(document, passage_key(document.passage)))
+        self.columns.append(row(document, passage_key(document.passage)))
         self._documents.append(document)
         if self.vectors is not None:
             self.vectors.add(None)
@@ -139,7 +141,7 @@ class ScopeIndex:
 
     def passage_keys(self, slots: Iterable[int]) -> list[bytes]:
         """Return the SHA-256 of the passages of the given slots."""
-        return [bytes(self.columns["passage"][slot]) for slot in slots]
+        return [bytes(key) for key in self.columns.rows(np.fromiter(slots, np.int64))["passage"]]
 
     def passages(self, store: Store, slots: Iterable[int]) -> list[str]:
         """Return the texts to embed for the given slots."""
@@ -163,17 +165,9 @@ class ScopeIndex:
 
     # Looking at documents
 
-    @property
-    def columns(self) -> Array:
-        """The columns of every slot, a COLUMNS array; do not write to it."""
-        if self._columns is None:
-            added = np.array(self._added, COLUMNS)
-            self._columns = np.concatenate([self._base, added]) if len(added) else self._base
-        return self._columns
-
     def key(self, slot: int) -> tuple[int, str, int]:
         """Return (type, id, start) of a slot."""
-        line = self.columns[slot]
+        line = self.columns.row(slot)
         return int(line["type"]), line["id"].decode("ascii"), int(line["start"])
 
     def card(self, slot: int) -> dict[str, Any]:
@@ -195,32 +189,38 @@ class ScopeIndex:
         return list(range(first + start, first + end))
 
     def _region(self, kind: int) -> tuple[int, int]:
-        """Return where the base documents of a type lie; they are ordered by (type, id, start)."""
-        types = self._base["type"]
-        return int(np.searchsorted(types, kind, "left")), int(np.searchsorted(types, kind, "right"))
+        """Return where the base documents of a type lie."""
+        return (0, self._records) if kind == RECORD else (self._records, len(self._base))
 
     def previous(self) -> Array:
         """Return for each slot that of the turn before in its dialogue, or -1; int64 (slots,)."""
-        if self._previous is None:
-            self._previous = self._find_previous()
+        known = len(self._previous)
+        if known < self.slots:
+            fresh = np.arange(known, self.slots)
+            self._previous = np.concatenate([self._previous, self._find_previous(fresh)])
+            for slot in fresh[fresh >= len(self._base)].tolist():
+                kind, id_, _ = self._documents[slot - len(self._base)].key
+                if kind == FRAGMENT and id_ in self._followers:
+                    self._previous[self._followers[id_]] = slot
         return self._previous
 
-    def _find_previous(self) -> Array:
-        wanted = self.columns["previous"]
-        found = np.full(self.slots, -1, np.int64)
-        asking = np.flatnonzero((wanted != b"") & self.lexical.alive[: self.slots])
-        if not len(asking):
-            return found
+    def _find_previous(self, slots: Array) -> Array:
+        """Return the turn before each slot, and remember who waits for one that may come."""
+        found = np.full(len(slots), -1, np.int64)
+        wanted = self.columns["previous"][slots]
+        asking = np.flatnonzero(wanted != b"")
         first, last = self._region(FRAGMENT)
         ids = self._base["id"][first:last]
         places = np.searchsorted(ids, wanted[asking], side="right") - 1
-        known = (places >= 0) & (ids[np.maximum(places, 0)] == wanted[asking]) if len(ids) else None
-        if known is not None:
-            found[asking[known]] = first + places[known]
-        for slot in asking[~known] if known is not None else asking:
-            added = self._slots_of.get((FRAGMENT, wanted[slot].decode("ascii")))
+        known = places >= 0
+        known[known] = ids[places[known]] == wanted[asking[known]]
+        found[asking[known]] = first + places[known]
+        for position in asking[~known].tolist():
+            name = wanted[position].decode("ascii")
+            self._followers.setdefault(name, []).append(int(slots[position]))
+            added = self._slots_of.get((FRAGMENT, name))
             if added:
-                found[slot] = added[-1]
+                found[position] = added[-1]
         return found
 
     # Filtering
@@ -240,8 +240,7 @@ class ScopeIndex:
             ("status", filter_.statuses, STATUSES),
         ):
             if wanted:
-                positions = [values.index(value) for value in wanted]
-                allowed &= ~is_record | np.isin(columns[name], positions)
+                allowed &= ~is_record | positions_of(values, wanted)[columns[name]]
         allowed &= columns["expires"] > int(now.timestamp())
         if filter_.since is not None or filter_.until is not None:
             allowed &= self._overlaps(filter_.since, filter_.until)

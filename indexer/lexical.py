@@ -6,8 +6,9 @@ same question from postings. The number of documents, their lengths and the docu
 are exact at every moment, so any sequence of changes ranks as a fresh build does.
 """
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,7 @@ B = 0.4
 
 def non_negative_idf(documents: float, frequency: float) -> float:
     """Return ln(1 + (N - df + 1/2) / (df + 1/2)), Lucene's form of the Okapi idf."""
-    return float(np.log(1.0 + (documents - frequency + 0.5) / (frequency + 0.5)))
+    return math.log(1.0 + (documents - frequency + 0.5) / (frequency + 0.5))
 
 
 class NonNegativeOkapi(BM25Okapi):  # type: ignore[misc]
@@ -84,6 +85,8 @@ class LiveOkapi(NonNegativeOkapi):
         self._frequency_change: Counter[int] = Counter()
         self._added: list[tuple[Array, Array]] = []
         self._weights: Array | None = None
+        self._norms: Array | None = None
+        self._weighed = 0  # postings weighed one query at a time since the last change
 
     @property
     def avgdl(self) -> float:
@@ -113,7 +116,7 @@ class LiveOkapi(NonNegativeOkapi):
         self._added.append((keys, frequencies))
         self.corpus_size += 1
         self._total_length += length
-        self._weights = None
+        self._forget()
         return slot
 
     def delete(self, slot: int) -> None:
@@ -127,16 +130,27 @@ class LiveOkapi(NonNegativeOkapi):
         self._dead += 1
         self.corpus_size -= 1
         self._total_length -= int(self._lengths[slot])
-        self._weights = None
+        self._forget()
+
+    def _forget(self) -> None:
+        """Drop what was computed from the statistics before a change."""
+        self._weights = self._norms = None
+        self._weighed = 0
 
     def prepare(self) -> None:
         """Compute the base's weights once; they serve until the next change (8 bytes a posting)."""
-        if self._dead or self._delta:
-            return
-        frequency = np.diff(self._base.pointers)
+        base = self._base
+        frequency = np.diff(base.pointers)
+        if self._frequency_change:
+            changed = np.fromiter(self._frequency_change, np.uint64, len(self._frequency_change))
+            places = np.minimum(np.searchsorted(base.keys, changed), len(base.keys) - 1)
+            known = base.keys[places] == changed if len(base.keys) else np.zeros(0, bool)
+            by = np.fromiter(self._frequency_change.values(), np.int64, len(changed))
+            frequency[places[known]] += by[known]
         idf = np.log(1.0 + (self.corpus_size - frequency + 0.5) / (frequency + 0.5))
-        part = self._saturation(self._base.documents, self._base.frequencies)
-        self._weights = np.repeat(idf, frequency) * part
+        part = self._saturation(base.documents, base.frequencies)
+        part *= np.repeat(idf, np.diff(base.pointers))
+        self._weights = part
 
     def get_scores(self, query: Iterable[str]) -> Array:
         """Return the BM25 score of every slot, float64; 0 for tombstones."""
@@ -145,9 +159,8 @@ class LiveOkapi(NonNegativeOkapi):
     def scores_of_keys(self, keys: Iterable[int]) -> Array:
         """Return what `get_scores` does, for terms given by their keys."""
         scores = np.zeros(self.slots)
-        for key, count in Counter(keys).items():
-            for documents, weights in self._contributions(key):
-                np.add.at(scores, documents, weights if count == 1 else count * weights)
+        for _, documents, weights in self._contributions(Counter(keys)):
+            np.add.at(scores, documents, weights)
         if self._dead:
             scores[~self.alive[: self.slots]] = 0.0
         return scores
@@ -155,61 +168,72 @@ class LiveOkapi(NonNegativeOkapi):
     def search(self, query: Iterable[str]) -> LexicalScores:
         """Return scores and coverage of every slot, float64."""
         scores, covered = np.zeros(self.slots), np.zeros(self.slots)
-        mass = 0.0
-        for key, count in Counter(map(term_key, query)).items():
-            idf = self.idf_of(key)
-            mass += idf
-            for documents, weights in self._contributions(key):
-                np.add.at(scores, documents, weights if count == 1 else count * weights)
-                np.add.at(covered, documents, idf)
+        counts = Counter(map(term_key, query))
+        for idf, documents, weights in self._contributions(counts):
+            np.add.at(scores, documents, weights)
+            np.add.at(covered, documents, idf)
         if self._dead:
             dead = ~self.alive[: self.slots]
             scores[dead] = covered[dead] = 0.0
+        mass = sum(map(self.idf_of, counts))
         return LexicalScores(scores, covered / mass if mass else covered)
 
     def slots_with(self, key: int) -> list[int]:
         """Return the living slots that hold a term, ascending."""
         start, end = self._base_range(key)
-        found = [int(slot) for slot in self._base.documents[start:end]]
+        found = self._base.documents[start:end]
         postings = self._delta.get(key)
         if postings is not None:
-            found += [int(slot) for slot in postings.documents[: postings.size]]
-        return [slot for slot in found if self.alive[slot]]
+            found = np.concatenate([found, postings.documents[: postings.size]])
+        slots: list[int] = found[self.alive[found]].tolist()
+        return slots
 
     def idf_of(self, key: int) -> float:
         """Return the idf of a term among the living documents."""
         start, end = self._base_range(key)
-        frequency = end - start + self._frequency_change.get(key, 0)
-        return non_negative_idf(self.corpus_size, frequency)
+        return self._idf(end - start, key)
 
-    def _contributions(self, key: int) -> list[tuple[Array, Array]]:
-        """Return (documents, weights) of a term in the base and in the delta."""
-        start, end = self._base_range(key)
-        if self._weights is not None:
-            return [(self._base.documents[start:end], self._weights[start:end])]
-        idf = self.idf_of(key)
-        found = []
-        if end > start:
-            documents = self._base.documents[start:end]
-            part = self._saturation(documents, self._base.frequencies[start:end])
-            found.append((documents, idf * part))
-        postings = self._delta.get(key)
-        if postings is not None:
-            documents = postings.documents[: postings.size]
-            part = self._saturation(documents, postings.frequencies[: postings.size])
-            found.append((documents, idf * part))
-        return found
+    def _contributions(self, counts: Mapping[int, int]) -> Iterator[tuple[float, Array, Array]]:
+        """Yield (idf, documents, weights) of each term, in the base and then in the delta."""
+        base = self._base
+        if self._weighed > len(base.documents) and self._weights is None:
+            self.prepare()  # queries have paid as much as this costs, and more may come
+        for key, count in counts.items():
+            start, end = self._base_range(key)
+            idf = self._idf(end - start, key)
+            if end > start:
+                documents = base.documents[start:end]
+                if self._weights is None:
+                    weights = idf * self._saturation(documents, base.frequencies[start:end])
+                    self._weighed += end - start
+                else:
+                    weights = self._weights[start:end]
+                yield idf, documents, weights if count == 1 else count * weights
+            postings = self._delta.get(key)
+            if postings is not None:
+                documents = postings.documents[: postings.size]
+                weights = idf * self._saturation(documents, postings.frequencies[: postings.size])
+                yield idf, documents, weights if count == 1 else count * weights
+
+    def _idf(self, base_frequency: int, key: int) -> float:
+        frequency = base_frequency + self._frequency_change.get(key, 0)
+        return non_negative_idf(self.corpus_size, frequency)
 
     def _saturation(self, documents: Array, frequencies: Array) -> Array:
         """Return rank_bm25's term-frequency part, in its own order of operations."""
+        if self._norms is None:  # of all documents at once: every query needs many of them
+            lengths = self._lengths[: self.slots]
+            self._norms = self.k1 * (1 - self.b + self.b * lengths / self.avgdl)
         tf = frequencies.astype(np.float64)
-        norm = self.k1 * (1 - self.b + self.b * self._lengths[documents] / self.avgdl)
-        part: Array = tf * (self.k1 + 1) / (tf + norm)
-        return part
+        part = self._norms[documents]
+        part += tf
+        tf *= self.k1 + 1
+        tf /= part
+        return tf
 
     def _base_range(self, key: int) -> tuple[int, int]:
         keys = self._base.keys
-        position = int(np.searchsorted(keys, np.uint64(key)))
+        position = int(keys.searchsorted(np.uint64(key)))
         if position == len(keys) or int(keys[position]) != key:
             return 0, 0
         return int(self._base.pointers[position]), int(self._base.pointers[position + 1])

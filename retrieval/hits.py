@@ -69,7 +69,7 @@ def collect_hits(
         else:
             if id_ in captures:
                 continue
-            end = int(index.columns["end"][one.slot])
+            end = int(index.columns.row(one.slot)["end"])
             twin = _quoting_record(id_, start, end, quotes)
         if twin is not None:
             twin.also.append(id_)
@@ -113,7 +113,7 @@ def _share(start: int, end: int, quote_start: int, quote_end: int) -> float:
 def _hit(view: _View, group: _Group, rank: int) -> Hit:
     index, evidence, fused = view.index, view.evidence, view.fused
     slot, position = group.found.slot, group.found.position
-    card, line = group.card, index.columns[slot]
+    card, line = group.card, index.columns.row(slot)
     own_keys = set(index.lexical.terms_of(slot)[0].tolist())
     shared = {term for term, key in view.keys.items() if key in own_keys}
     parts = Parts(

@@ -15,16 +15,27 @@ def pack(result: SearchResult, budget: int, counter: TokenCounter) -> SearchResu
     """
     if budget < MIN_BUDGET:
         raise UsageError(f"The budget is {budget} tokens; give at least {MIN_BUDGET}.")
-    low, high = 0, len(result.hits)
+    fits = len(result.hits)
+    cost = _cost(result, counter)
+    if cost > budget:  # usually everything fits, and counting is what takes time here
+        fits, cost = _longest(result, budget, counter)
+    packed = _shortened(result, fits)
+    packed.tokens = cost
+    return packed
+
+
+def _longest(result: SearchResult, budget: int, counter: TokenCounter) -> tuple[int, int]:
+    """Return how many hits fit, and what the answer then costs."""
+    low, high = 0, len(result.hits) - 1
+    cost = None
     while low < high:
         middle = (low + high + 1) // 2
-        if _cost(_shortened(result, middle), counter) <= budget:
-            low = middle
+        found = _cost(_shortened(result, middle), counter)
+        if found <= budget:
+            low, cost = middle, found
         else:
             high = middle - 1
-    packed = _shortened(result, low)
-    packed.tokens = _cost(packed, counter)
-    return packed
+    return low, _cost(_shortened(result, low), counter) if cost is None else cost
 
 
 def _shortened(result: SearchResult, hits: int) -> SearchResult:

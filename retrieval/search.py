@@ -140,7 +140,7 @@ def _gather(
         if exact
         else np.zeros(len(slots)),
         han=index.columns["han"][slots].astype(np.float64),
-        previous=_positions(index.previous()[slots], slots),
+        previous=_positions(index.previous()[slots], slots, index.slots),
         sample=sample,
         searched=searched,
         query_han=han_share(query.text),
@@ -178,12 +178,15 @@ def _exact(index: ScopeIndex, text: str) -> dict[int, float]:
     return shares
 
 
-def _positions(previous: Array, slots: Array) -> Array:
-    """Turn slots of the turns before into positions among `slots`; -1 where they are not there."""
-    places = np.searchsorted(slots, previous)
-    places = np.minimum(places, max(len(slots) - 1, 0))
-    known = (previous >= 0) & (slots[places] == previous) if len(slots) else previous >= 0
-    return np.where(known, places, -1)
+def _positions(previous: Array, slots: Array, every: int) -> Array:
+    """Turn slots of the turns before into positions among `slots`; -1 where they are not there.
+
+    previous holds -1 where there is none; every is the number of all slots.
+    """
+    place = np.full(every + 1, -1, np.int64)  # the last entry answers for -1
+    place[slots] = np.arange(len(slots))
+    found: Array = place[previous]
+    return found
 
 
 def _rank(
@@ -197,7 +200,7 @@ def _rank(
         positions = np.flatnonzero((score >= bound) & speaks)
     else:
         positions = np.flatnonzero(speaks)
-    columns = index.columns[slots[positions]]
+    columns = index.columns.rows(slots[positions])
     not_self = columns["layer"] != _SELF
     order = np.lexsort(
         (columns["start"], columns["id"], -columns["date_end"].astype(np.int64), not_self,

@@ -1,0 +1,66 @@
+"""The columns of every document of a scope, one contiguous array for each that is in use."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from shiyi.indexer.documents import COLUMNS
+from shiyi.indexer.segment import Array
+
+_NAMES = COLUMNS.names or ()
+
+
+class Columns:
+    """The rows of a generation, which stay on disk, and those added since.
+
+    A field is copied out of the rows when it is first asked for and grows with them from then
+    on: reading one field of all rows through the rows would touch every page of the file.
+    """
+
+    def __init__(self, base: Array) -> None:
+        """Take the rows of the generation, a COLUMNS array."""
+        self._base = base
+        self._added: list[tuple[Any, ...]] = []
+        self._fields: dict[str, Array] = {}
+
+    def __len__(self) -> int:
+        return len(self._base) + len(self._added)
+
+    def append(self, row: tuple[Any, ...]) -> None:
+        """Add the row of the next slot."""
+        slot = len(self)
+        self._added.append(row)
+        for name, values in self._fields.items():
+            if slot == len(values):
+                self._fields[name] = np.resize(values, max(64, 2 * slot))
+            self._fields[name][slot] = row[_NAMES.index(name)]
+
+    def __getitem__(self, name: str) -> Array:
+        """Return one field of every row; do not write to it."""
+        if name not in self._fields:
+            added = np.array(self._added, COLUMNS)[name]
+            self._fields[name] = np.concatenate([self._base[name], added])
+        return self._fields[name][: len(self)]
+
+    def rows(self, slots: Array) -> Array:
+        """Return the rows of the given slots, a COLUMNS array."""
+        base = len(self._base)
+        found = np.empty(len(slots), COLUMNS)
+        old = slots < base
+        found[old] = self._base[slots[old]]
+        for place in np.flatnonzero(~old).tolist():
+            found[place] = self._added[int(slots[place]) - base]
+        return found
+
+    def row(self, slot: int) -> Any:
+        """Return the row of one slot."""
+        base = len(self._base)
+        return self._base[slot] if slot < base else np.array(self._added[slot - base], COLUMNS)[()]
+
+
+def positions_of(names: Sequence[str], wanted: frozenset[str]) -> Array:
+    """Return a table, bool (256,), of which numbers stand for one of the wanted names."""
+    table = np.zeros(256, bool)
+    table[[names.index(name) for name in wanted]] = True
+    return table
