@@ -40,6 +40,11 @@ def open(  # noqa: A001 - the name that a reader expects
     return Memory(session)
 
 
+def __dir__() -> list[str]:
+    """Return the public names, loaded or not."""
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     """Load the public names when they are first asked for."""
     if name in {"Memory", "Scope"}:

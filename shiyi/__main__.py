@@ -10,6 +10,7 @@ def entry() -> None:
     """Start from the shell, and end with the exit code of the command."""
     interrupt.watch()
     try:
+        _speak_utf8()
         from shiyi.cli import start
 
         code = start(sys.argv[1:])
@@ -23,6 +24,13 @@ def entry() -> None:
         # What was acknowledged is on disk; threads that are still at work are not waited for.
         os._exit(interrupt.EXIT_CODE)
     sys.exit(code)
+
+
+def _speak_utf8() -> None:
+    """Begin again in UTF-8 where the locale has another encoding: paths and words are UTF-8."""
+    if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
+        again = [sys.executable, *sys.orig_argv[1:]]
+        os.execve(sys.executable, again, {**os.environ, "PYTHONUTF8": "1"})  # noqa: S606
 
 
 def _flush() -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import locale
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -212,13 +213,10 @@ def _with_help(error: click.ClickException) -> str:
 
 
 def as_typed(argument: str) -> str:
-    """Return an argument as the person typed it, whatever the locale says.
-
-    Python decodes the command line by the locale. Bytes that are UTF-8 with characters beyond
-    the two-byte range were UTF-8; anything else is left as it was decoded.
-    """
+    """Return an argument that is not UTF-8 as the locale reads it, where it can."""
+    if argument.isascii() or not any("\udc80" <= character <= "\udcff" for character in argument):
+        return argument
     try:
-        text = os.fsencode(argument).decode("utf-8")
+        return os.fsencode(argument).decode(locale.getencoding())
     except UnicodeError:
         return argument
-    return text if any(character >= "\u0800" for character in text) else argument

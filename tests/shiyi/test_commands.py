@@ -1,0 +1,291 @@
+"""Every command: what it says, in words and as JSON, and with which exit code it ends."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shiyi.core.ids import is_id
+from shiyi.service.operations import OPERATIONS
+
+Run = Callable[..., Any]
+ALLERGY = "我對花生過敏，別點宮保雞丁。"
+
+
+def test_init_makes_a_private_home(run: Run, home: Path) -> None:
+    """The first time says that it is ready, the second that it was there."""
+    first, second = run("init"), run("init", "--json")
+
+    assert first.code == 0
+    assert "is ready; search goes by keywords only" in first.out
+    assert second.json["created"] is False
+    assert second.json["mode"] == "keyword"
+    assert home.stat().st_mode & 0o777 == 0o700
+
+
+def test_remember_search_show(run: Run) -> None:
+    """The first three commands of anybody: keep, find, read."""
+    kept = run("remember", ALLERGY, "--topic", "健康", "--topic", "飲食")
+    found = run("search", "花生 过敏")
+
+    assert kept.code == 0
+    assert kept.out.startswith(f"Kept {len(ALLERGY.encode())} bytes as ")
+    assert found.code == 0
+    assert ALLERGY in found.out
+    assert "words (花生過敏)" in found.out
+
+    hit = run("search", "花生", "--json").json["hits"][0]
+    shown = run("show", hit["id"])
+    assert shown.code == 0
+    assert "健康, 飲食" in shown.out
+    assert "quotes → " in shown.out
+
+
+def test_show_of_words_names_what_quotes_them(run: Run, kept: Run) -> None:
+    """From the words one comes to the records that rest on them."""
+    one = kept(ALLERGY)
+
+    shown = run("show", one["capture_id"])
+
+    assert ALLERGY in shown.out
+    assert f"quotes ← {one['record_id']} [0, {len(ALLERGY)})" in shown.out
+
+
+def test_names_of_the_source_stand_for_ids(run: Run, tmp_path: Path) -> None:
+    """What a source calls c1 and r1 is shown, edited and archived under that name."""
+    source = tmp_path / "a.jsonl"
+    source.write_text(
+        '{"type": "capture", "id": "1", "text": "我搬到台中了"}\n'
+        '{"type": "record", "id": "1", "kind": "event", "title": "搬家", "quotes": '
+        '[{"capture": "1"}]}\n',
+        "utf-8",
+    )
+    run("import", source)
+
+    assert run("show", "1", "--json").json["record"]["title"] == "搬家"
+    assert run("edit", "1", "--title", "搬到台中").code == 0
+    assert run("archive", "1").code == 0
+    assert run("show", "2").code == 1
+
+
+def test_list_pages_through_everything_once(run: Run, kept: Run) -> None:
+    """Pages follow one another by their cursor, without gap or repetition."""
+    made = [kept(f"第{number}件事")["record_id"] for number in range(5)]
+
+    seen, after = [], None
+    while True:
+        page = run("list", "--limit", 2, "--json", *(["--after", after] if after else [])).json
+        seen += [item["id"] for item in page["items"]]
+        after = page["next"]
+        if after is None:
+            break
+
+    assert sorted(seen) == sorted(made)
+    assert "More: --after" in run("list", "--limit", 2).out
+    assert len(run("list", "--what", "captures", "--json").json["items"]) == 5
+
+
+def test_list_filters(run: Run, kept: Run) -> None:
+    """Kind, layer, status and topic narrow a list."""
+    one = kept("甲", "--kind", "rule", "--layer", "self", "--topic", "T")["record_id"]
+    kept("乙")
+    run("archive", one)
+
+    for options in (["--kind", "rule"], ["--layer", "self"], ["--status", "archived"],
+                    ["--topic", "T"]):  # fmt: skip
+        items = run("list", *options, "--json").json["items"]
+        assert [item["id"] for item in items] == [one]
+
+
+def test_nothing_found_ends_with_one(run: Run, kept: Run) -> None:
+    """Nothing found is no error and no success; a home without any memory says what to do."""
+    run("init")
+    empty = run("search", "花生")
+    kept(ALLERGY)
+    missing = run("search", "量子色動力學")
+
+    assert (empty.code, missing.code) == (1, 1)
+    assert "shiyi remember" in empty.out
+    assert "Nothing found." in missing.out
+    assert run("list", "--kind", "rule").code == 1
+
+
+def test_a_scope_that_is_not_there_is_named(run: Run, kept: Run) -> None:
+    """A mistyped scope finds nothing and says which scopes there are."""
+    kept(ALLERGY, "--scope", "工作")
+
+    for command in (["search", "花生"], ["list"]):
+        answer = run(*command, "--scope", "工昨")
+        assert answer.code == 1
+        assert "There is no scope 工昨 in this home; there are: 工作." in answer.out
+    assert run("export", "out", "--scope", "工昨").code == 1
+    assert run("reindex", "--scope", "工昨").code == 1
+
+
+def test_edit_appends_and_clears(run: Run, kept: Run) -> None:
+    """A field that is given an empty value is cleared; the version before it stays."""
+    id_ = kept("甲", "--detail", "細節", "--date", "2021-03", "--phase", "台北", "--topic", "T",
+               "--alias", "A")["record_id"]  # fmt: skip
+
+    edited = run("edit", id_, "--detail", "", "--date", "", "--phase", "", "--topic", "",
+                 "--alias", "", "--reason", "更正", "--json")  # fmt: skip
+
+    assert edited.json["version"] == 2
+    shown = run("show", id_, "--versions", "--json").json
+    newest, oldest = shown["record"], shown["versions"][0]
+    assert (newest["detail"], newest["phase"], newest["date_start"]) == (None, None, None)
+    assert (newest["topics"], newest["aliases"]) == ([], [])
+    assert newest["date_precision"] == newest["date_basis"] == "unknown"
+    assert (oldest["detail"], oldest["date_start"], oldest["topics"]) == (
+        "細節",
+        "2021-03-01",
+        ["T"],
+    )
+    for field in ("--title", "--gist"):
+        assert run("edit", id_, field, "").code == 2
+
+
+def test_edit_says_when_nothing_changes(run: Run, kept: Run) -> None:
+    """The same value again makes no version; no field at all is a mistake."""
+    id_ = kept("甲")["record_id"]
+
+    assert "already says that" in run("edit", id_, "--gist", "甲").out
+    assert run("edit", id_).code == 2
+
+
+def test_archive_twice_changes_once(run: Run, kept: Run) -> None:
+    """An archived record is out of search and readable; once more changes nothing."""
+    id_ = kept(ALLERGY)["record_id"]
+
+    first, second = run("archive", id_, "--reason", "不再"), run("archive", id_)
+
+    assert "is at version 2" in first.out
+    assert second.code == 0
+    assert "stays at version 2" in second.out
+    assert run("show", id_, "--json").json["record"]["status"] == "archived"
+    ids = [hit["id"] for hit in run("search", "花生", "--only", "records", "--json").json["hits"]]
+    assert ids == []
+    back = run("edit", id_, "--status", "active")
+    assert back.code == 0
+
+
+def test_conflict_and_key(run: Run, kept: Run) -> None:
+    """An old etag is refused with exit code 4; the same key gives the first answer again."""
+    id_ = kept("甲")["record_id"]
+
+    refused = run("edit", id_, "--title", "乙", "--if-match", "0" * 16, "--json")
+    assert refused.code == 4
+    assert refused.json["error"]["code"] == "conflict"
+
+    first = run("remember", "丙", "--key", "k", "--json").json
+    assert run("remember", "丙", "--key", "k", "--json").json == first
+    assert run("remember", "丁", "--key", "k").code == 4
+
+
+def test_reindex_status_doctor(run: Run, kept: Run) -> None:
+    """What is built is said, what stands is said, and all of it is examined."""
+    kept(ALLERGY)
+
+    before = run("status", "--json").json["scopes"][0]
+    built = run("reindex")
+    after = run("status", "--json").json["scopes"][0]
+    doctor = run("doctor")
+
+    assert (before["generation"], before["behind"]) == (None, 3)
+    assert "me: 2 documents" in built.out
+    assert after["behind"] == 0
+    assert after["documents"] == 2
+    assert doctor.code == 0
+    assert "✓ words: All 1 captures fit their SHA-256." in doctor.out
+    assert "! model: Keywords only" in doctor.out
+
+
+def test_reindex_of_one_scope(run: Run, kept: Run) -> None:
+    """`--scope` before or after the command names the only scope; without it, all are built."""
+    kept("甲")
+    kept("乙", "--scope", "work")
+
+    def scopes(*arguments: str) -> list[str]:
+        return [one["scope"] for one in run(*arguments, "--json").json["indexes"]]
+
+    assert scopes("reindex", "--scope", "work") == ["work"]
+    assert scopes("--scope", "work", "reindex") == ["work"]
+    assert scopes("reindex") == ["me", "work"]
+
+
+def test_doctor_finds_a_fault(run: Run, kept: Run, home: Path) -> None:
+    """A damaged index is a warning, since it is rebuilt; open permissions are one too."""
+    kept(ALLERGY)
+    run("reindex")
+    damaged = next(home.glob("index/**/columns.npy"))
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+
+    answer = run("doctor", "--json").json
+
+    states = {check["name"]: check["state"] for check in answer["checks"]}
+    assert states["index of me"] == "warning"
+    assert run("search", "花生").code == 0
+
+
+def test_export_and_import(run: Run, kept: Run, tmp_path: Path) -> None:
+    """Plain files out and in again, and a directory with files is left alone."""
+    kept(ALLERGY)
+    out = tmp_path / "out"
+
+    assert "1 captures, 1 records" in run("export", out).out
+    again = run("export", out)
+    assert again.code == 2
+    assert "is not empty" in again.err
+    assert run("--home", tmp_path / "other", "import", out).code == 0
+    assert run("export", tmp_path / "md", "--format", "markdown").code == 0
+    assert len(list((tmp_path / "md").rglob("*.md"))) == 2
+
+
+def test_calibrate(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The constants of a model are measured from own texts and kept beside it."""
+    monkeypatch.setenv("SHIYI_CACHE", str(tmp_path / "cache"))
+    for name, count in (("passages", 60), ("queries", 40)):
+        lines = [f"第{n}段{name}的文字 and some words {n}" for n in range(count)]
+        (tmp_path / name).write_text("\n".join(lines), "utf-8")
+    (tmp_path / "empty").write_text("\n", "utf-8")
+
+    command = ["calibrate", "--passages", tmp_path / "passages", "--queries", tmp_path / "queries"]
+    answer = run("--model", "hashing", *command)
+
+    assert answer.code == 0, answer
+    assert "60 passages and 40 queries" in answer.out
+    bad = ["calibrate", "--passages", tmp_path / "empty", "--queries", tmp_path / "queries"]
+    assert run("--model", "hashing", *bad).code == 2
+    assert run(*command).code == 69  # no model, nothing to measure
+
+
+def test_version(run: Run) -> None:
+    """The version is said in each form that people try."""
+    assert run("version").out.startswith("shiyi 0.1.0 (schema ")
+    assert run("--version").out == "shiyi 0.1.0\n"
+
+
+def test_help_shows_every_command(run: Run) -> None:
+    """Help of the whole and of each command ends with 0; no command at all shows it too."""
+    whole = run("--help")
+
+    assert whole.code == 0
+    assert all(one.name in whole.out for one in OPERATIONS)
+    assert run().code == 2
+    for one in OPERATIONS:
+        answer = run(one.name, "--help")
+        assert (answer.code, answer.err) == (0, "")
+        assert one.purpose.split()[0] in answer.out
+
+
+def test_options_stand_before_or_after(run: Run, tmp_path: Path) -> None:
+    """--home, --scope, --model and --json may stand on either side of the command."""
+    elsewhere = str(tmp_path / "elsewhere")
+
+    after = run("remember", "甲", "--home", elsewhere, "--scope", "s", "--model", "none", "--json")
+    before = run("--home", elsewhere, "--scope", "s", "--model", "none", "--json", "list")
+
+    assert after.json["scope"] == "s"
+    assert before.json["items"][0]["title"] == "甲"
+    assert is_id(after.json["capture_id"])

@@ -1,0 +1,94 @@
+"""--json: one object on standard output, whatever happens."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shiyi.service.invoke import response_model
+from shiyi.service.operations import OPERATIONS, Operation
+
+Run = Callable[..., Any]
+ARGUMENTS: dict[str, list[str]] = {
+    "remember": ["甲"],
+    "import": ["{source}"],
+    "search": ["甲"],
+    "show": ["{record}"],
+    "edit": ["{record}", "--title", "乙"],
+    "archive": ["{record}"],
+    "export": ["{new}"],
+    "calibrate": ["--passages", "{texts}", "--queries", "{texts}", "--model", "hashing"],
+}
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
+def test_every_command_answers_with_one_object(
+    operation: Operation, place: str, run: Run, kept: Run, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """What is printed is the response model and nothing else."""
+    monkeypatch.setenv("SHIYI_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "a.md").write_text("一段筆記", "utf-8")
+    (tmp_path / "texts").write_text("\n".join(f"第{n}句 words {n}" for n in range(40)), "utf-8")
+    names = {
+        "record": kept("甲")["record_id"], "source": tmp_path / "a.md",
+        "new": tmp_path / "new", "texts": tmp_path / "texts",
+    }  # fmt: skip
+    rest = [word.format(**names) for word in ARGUMENTS.get(operation.name, [])]
+    words = [operation.name, *rest]
+
+    answer = run(*(["--json", *words] if place == "before" else [*words, "--json"]))
+
+    assert answer.err == ""
+    assert answer.out.count("\n") == 1
+    assert response_model(operation).model_validate_json(answer.out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "exit_code"),
+    [
+        (["frobnicate"], "usage", 2),
+        (["search"], "usage", 2),
+        (["search", "x", "--frob"], "usage", 2),
+        (["search", "x", "--limit", "many"], "usage", 2),
+        (["search", "x", "--kind", "poem"], "usage", 2),
+        (["search", "x", "--limit", "0"], "usage", 2),
+        (["remember", " "], "usage", 2),
+        (["show", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"], "not_found", 1),
+        (["import", "nowhere"], "usage", 2),
+        (["--scope", "a/b", "list"], "usage", 2),
+    ],
+)
+def test_errors_are_one_object(
+    arguments: list[str], code: str, exit_code: int, run: Run, kept: Run
+) -> None:
+    """An error has a code and a sentence, on standard output where the caller reads."""
+    kept("甲")
+
+    answer = run(*arguments, "--json")
+
+    assert answer.code == exit_code
+    assert answer.err == ""
+    error = json.loads(answer.out)["error"]
+    assert error["code"] == code
+    assert error["message"].endswith((".", "`"))
+
+
+def test_no_home_is_an_object_too(run: Run) -> None:
+    """A home that is not there is not made by reading."""
+    answer = run("list", "--json")
+
+    assert answer.code == 66
+    assert answer.json["error"]["code"] == "home"
+    assert "shiyi init" in answer.json["error"]["message"]
+
+
+def test_words_that_look_like_the_option_are_words(run: Run) -> None:
+    """After `--` everything is text: the error is then for people."""
+    answer = run("search", "--", "--json")
+
+    assert answer.err.startswith("shiyi: ")
+    assert answer.out == ""
