@@ -119,10 +119,10 @@ def capture_documents(capture: Capture, previous: Capture | None) -> list[Docume
     """
     day = capture.captured_at.date() if capture.captured_at else None
     documents = []
-    for start, end in split(capture.text):
+    for position, (start, end) in enumerate(split(capture.text)):
         text = capture.text[start:end]
-        first = start == 0 and previous is not None
-        context = f"{previous.text[-_CONTEXT:]}\n" if first and previous is not None else ""
+        before = previous if position == 0 else None
+        context = f"{before.text[-_CONTEXT:]}\n" if before else ""
         documents.append(
             Document(
                 key=(FRAGMENT, capture.capture_id, start),
@@ -135,7 +135,7 @@ def capture_documents(capture: Capture, previous: Capture | None) -> list[Docume
                     "date_start": _days(day),
                     "date_end": _days(day),
                     "han": han_share(text),
-                    "previous": capture.previous_id if start == 0 and capture.previous_id else "",
+                    "previous": (capture.previous_id or "") if position == 0 else "",
                 },
                 card={
                     "text": text,

@@ -34,14 +34,13 @@ class EmbeddingStore:
         self.dimension = dimension
         self._row_bytes = 4 * dimension
         with owner_only():
-            self._keys_file = (directory / "keys.bin").open("a+b")
-            self._rows_file = (directory / "rows.f32").open("a+b")
+            self._keys_file = (directory / "keys.bin").open("a+b", buffering=0)
+            self._rows_file = (directory / "rows.f32").open("a+b", buffering=0)
         self._size = min(
             os.fstat(self._keys_file.fileno()).st_size // _KEY.itemsize,
             os.fstat(self._rows_file.fileno()).st_size // self._row_bytes,
         )
-        self._keys_file.truncate(self._size * _KEY.itemsize)
-        self._rows_file.truncate(self._size * self._row_bytes)
+        self._drop_tail()
         self._fresh: dict[bytes, int] = {}
         self._damaged: set[int] = set()
         self._sort()
@@ -63,7 +62,8 @@ class EmbeddingStore:
         self.close()
 
     def __contains__(self, key: bytes) -> bool:
-        return self._find(key) is not None
+        """Tell whether there is an intact vector for a key."""
+        return self._row(key) is not None
 
     def __len__(self) -> int:
         return self._size
@@ -77,10 +77,11 @@ class EmbeddingStore:
         table = np.array(
             [(key, zlib.crc32(row.tobytes())) for key, row in zip(fresh, rows, strict=True)], _KEY
         )
+        self._drop_tail()  # of an addition that was interrupted
         for file, content in ((self._rows_file, rows), (self._keys_file, table)):
-            file.seek(0, os.SEEK_END)
-            file.write(content.tobytes())
-            file.flush()
+            left = memoryview(content.tobytes())
+            while left:
+                left = left[file.write(left) :]
             os.fsync(file.fileno())
         for key in fresh:
             self._fresh[key] = self._size
@@ -93,22 +94,30 @@ class EmbeddingStore:
         vectors = np.zeros((len(keys), self.dimension), np.float32)
         found = np.zeros(len(keys), bool)
         for i, key in enumerate(keys):
-            position = self._find(key)
-            if position is None:
-                continue
-            row = os.pread(self._rows_file.fileno(), self._row_bytes, position * self._row_bytes)
-            if zlib.crc32(row) != self._line(position)["check"]:
-                self._damaged.add(position)  # it counts as missing and is embedded again
-                continue
-            vectors[i] = np.frombuffer(row, "<f4")
-            found[i] = True
+            row = self._row(key)
+            if row is not None:
+                vectors[i] = np.frombuffer(row, "<f4")
+                found[i] = True
         return vectors, found
+
+    def _row(self, key: bytes) -> bytes | None:
+        """Return the newest intact row of a key, or None: a damaged one is embedded again."""
+        while (position := self._find(key)) is not None:
+            row = os.pread(self._rows_file.fileno(), self._row_bytes, position * self._row_bytes)
+            if zlib.crc32(row) == self._line(position)["check"]:
+                return row
+            self._damaged.add(position)
+        return None
+
+    def _drop_tail(self) -> None:
+        """Cut both files to what is known to be whole."""
+        self._keys_file.truncate(self._size * _KEY.itemsize)
+        self._rows_file.truncate(self._size * self._row_bytes)
 
     def _sort(self) -> None:
         """Order all keys by their first eight bytes, so that a look-up is a binary search."""
-        self._keys_file.flush()
         self._keys_file.seek(0)
-        content = self._keys_file.read(self._size * _KEY.itemsize)
+        content = self._keys_file.readall()[: self._size * _KEY.itemsize]
         prefixes = np.ndarray(self._size, "<u8", content, strides=(_KEY.itemsize,))
         self._order = np.argsort(prefixes, kind="stable")
         self._prefixes = prefixes[self._order]

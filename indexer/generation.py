@@ -11,6 +11,7 @@ is found before anything is answered.
 import hashlib
 import json
 import os
+import re
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,7 +28,9 @@ MANIFEST = "manifest.json"
 CURRENT = "CURRENT"
 VECTORS = "vectors.npy"
 QUANTISED = "vectors.faiss"
+EMBEDDED = "embedded.npy"
 _BUILDING = "building"
+_NAME = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,11 @@ class Generation:
         card: dict[str, Any] = json.loads(self._cards[start:end].tobytes())
         return card
 
+    def embedded(self) -> Array:
+        """Return which documents have a vector, bool (n,)."""
+        self._check(EMBEDDED)
+        return map_array(self.directory / EMBEDDED)
+
     def vectors(self) -> Array:
         """Return the centred vectors, float32 (n, dimension), writable in memory only."""
         self._check(VECTORS)
@@ -115,7 +123,12 @@ class Generation:
         path = self.directory / name
         if expected is None or not path.is_file():
             raise IndexUnusableError(f"the file {name} is missing")
-        if path.stat().st_size != expected["size"] or file_sha256(path) != expected["sha256"]:
+        try:
+            whole = path.stat().st_size == expected["size"]
+            whole = whole and file_sha256(path) == expected["sha256"]
+        except OSError:
+            raise IndexUnusableError(f"the file {name} cannot be read") from None
+        if not whole:
             raise IndexUnusableError(f"the file {name} is damaged")
 
 
@@ -130,13 +143,16 @@ def open_current(directory: Path) -> Generation | None:
     Raises IndexUnusableError when it cannot be used.
     """
     try:
-        name = (directory / CURRENT).read_text("ascii").strip()
+        line = (directory / CURRENT).read_bytes().decode("ascii")
     except FileNotFoundError:
+        if _generations(directory):
+            raise IndexUnusableError(f"the file {CURRENT} is missing") from None
         return None
     except (OSError, ValueError):
-        raise IndexUnusableError("CURRENT cannot be read") from None
-    if not name.isalnum():
-        raise IndexUnusableError("CURRENT names no generation")
+        raise IndexUnusableError(f"the file {CURRENT} cannot be read") from None
+    name = line.removesuffix("\n")
+    if line == name or not _NAME.fullmatch(name):
+        raise IndexUnusableError(f"the file {CURRENT} names no generation")
     return Generation(directory / name)
 
 
@@ -163,15 +179,29 @@ def publish(building: Path, **facts: Any) -> Generation:
     name = hashlib.sha256(content).hexdigest()[:16]
     write_atomically(building / MANIFEST, content)
     final = directory / name
-    if final.exists():  # the same state was built before
-        shutil.rmtree(final)
-    building.rename(final)
-    sync_directory(directory)
+    if _is_whole(final):  # the same state was built before, and may be serving
+        shutil.rmtree(building)
+    else:
+        shutil.rmtree(final, ignore_errors=True)
+        building.rename(final)
+        sync_directory(directory)
     write_atomically(directory / CURRENT, f"{name}\n".encode("ascii"))
     for other in directory.iterdir():
         if other.is_dir() and other.name != name:
             shutil.rmtree(other, ignore_errors=True)
     return Generation(final)
+
+
+def _is_whole(directory: Path) -> bool:
+    try:
+        Generation(directory).verify()
+    except IndexUnusableError:
+        return False
+    return True
+
+
+def _generations(directory: Path) -> list[str]:
+    return [path.name for path in directory.glob("*/") if _NAME.fullmatch(path.name)]
 
 
 def file_sha256(path: Path) -> str:

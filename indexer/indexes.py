@@ -10,7 +10,7 @@ from shiyi.indexer.embeddings import EmbeddingStore
 from shiyi.indexer.generation import Generation, open_current, scope_directory
 from shiyi.indexer.index import ScopeIndex
 from shiyi.indexer.reindex import Model, Progress, build_generation, no_progress
-from shiyi.indexer.segment import map_array
+from shiyi.indexer.segment import Array
 from shiyi.indexer.vectors import VectorTable
 from shiyi.models.calibration import Calibration
 from shiyi.models.encoder import Encoder
@@ -67,11 +67,8 @@ class Indexes:
             index = self._open[scope] = ScopeIndex(scope, self._usable_generation(scope))
         index.refresh(self._store)
         if index.added > _COMPACT and index.added > len(index) // 5:
-            generation = self._build(scope)
-            index = self._open[scope] = ScopeIndex(scope, generation)
-        if vectors:
-            self._provide_vectors(index)
-        return index
+            index = self._rebuilt(scope) or index
+        return self._with_vectors(index) if vectors else index
 
     def reindex(
         self, scope: str, *, keywords_only: bool = False, full: bool = False,
@@ -109,11 +106,30 @@ class Indexes:
             self._store, scope, model=model, embed=False, reuse=reuse, progress=progress
         )
 
-    def _generation_or_none(self, scope: str) -> Generation | None:
+    def _rebuilt(self, scope: str, reason: object = None) -> ScopeIndex | None:
+        """Write a generation on the way to an answer; None when the disk does not take it."""
         try:
-            return open_current(scope_directory(self._store.home, scope))
+            generation = self._build(scope)
+        except OSError as error:
+            self.notes.append(
+                f"The index of {scope} is kept in memory for now, because it cannot be written: "
+                f"{error.strerror or error}."
+            )
+            return None
+        if reason is not None:
+            self.notes.append(f"The index of {scope} was rebuilt because {reason}.")
+        self._open[scope] = ScopeIndex(scope, generation)
+        return self._open[scope]
+
+    def _generation_or_none(self, scope: str) -> Generation | None:
+        """Return the generation that serves, if what it knows may be used again."""
+        try:
+            generation = open_current(scope_directory(self._store.home, scope))
+            if generation is not None:
+                self._check_belongs(generation, scope)
         except IndexUnusableError:
             return None
+        return generation
 
     def _usable_generation(self, scope: str) -> Generation | None:
         """Open what serves; when it cannot be used, say so in one line and rebuild it."""
@@ -123,15 +139,16 @@ class Indexes:
                 return self._first_generation(scope)
             self._check_belongs(generation, scope)
         except IndexUnusableError as error:
-            self.notes.append(f"The index of {scope} was rebuilt because {error}.")
-            return self._build(scope)
+            rebuilt = self._rebuilt(scope, error)
+            return rebuilt.generation if rebuilt else None
         return generation
 
     def _first_generation(self, scope: str) -> Generation | None:
         counts = self._store.counts(scope)
         if counts["captures"] + counts["records"] <= _COMPACT:
             return None  # few enough to read straight into memory
-        return self._build(scope)
+        built = self._rebuilt(scope)
+        return built.generation if built else None
 
     def _check_belongs(self, generation: Generation, scope: str) -> None:
         manifest = generation.manifest
@@ -144,16 +161,32 @@ class Indexes:
 
     # Vectors
 
-    def _provide_vectors(self, index: ScopeIndex) -> None:
+    def _with_vectors(self, index: ScopeIndex) -> ScopeIndex:
+        """Return the index with as many vectors as can be had, or the one built in its place."""
         try:
             model = self.model()
+            if index.vectors is None:
+                index = self._attached(index, model)
+            self._embed_waiting(index, model)
         except ModelUnavailableError as error:
             self.notes.append(f"Keywords only: {error}")
-            return
-        if index.vectors is None:
+        return index
+
+    def _attached(self, index: ScopeIndex, model: Model) -> ScopeIndex:
+        try:
             index.attach_vectors(self._vectors_of(index, model))
+        except IndexUnusableError as error:
+            rebuilt = self._rebuilt(index.scope, error)
+            if rebuilt is None:
+                index.attach_vectors(_no_vectors(index, model))
+            else:
+                index = rebuilt
+                index.attach_vectors(self._vectors_of(index, model))
+        return index
+
+    def _embed_waiting(self, index: ScopeIndex, model: Model) -> None:
         waiting = index.waiting()
-        if len(waiting) > _EMBED_AT_ONCE:
+        if len(waiting):
             waiting = self._take_kept(index, model, waiting)
         if len(waiting) > _EMBED_AT_ONCE:
             self.notes.append(
@@ -164,43 +197,46 @@ class Indexes:
             self._embed(index, model, waiting)
 
     def _vectors_of(self, index: ScopeIndex, model: Model) -> VectorTable:
-        """Return the vectors of the generation, or none of them when another model made them."""
+        """Return the vectors of the generation, or none of them when another model made them.
+
+        Raises IndexUnusableError when they are damaged.
+        """
         generation = index.generation
-        empty = np.zeros((index.base_size, model.encoder.dimension), np.float32)
-        nothing = VectorTable(empty, np.zeros(index.base_size, bool))
         if generation is None or not generation.manifest.dimension:
-            return nothing
+            return _no_vectors(index, model)
         manifest = generation.manifest
         if (manifest.encoder, manifest.calibration) != (
             model.encoder.fingerprint,
             model.calibration.digest,
         ):
-            return nothing
-        try:
-            embedded = map_array(generation.directory / "embedded.npy")
-            return VectorTable(generation.vectors(), embedded, generation.quantised())
-        except IndexUnusableError as error:
-            self.notes.append(f"The vectors of {index.scope} are taken anew because {error}.")
-            return nothing
+            return _no_vectors(index, model)
+        return VectorTable(generation.vectors(), generation.embedded(), generation.quantised())
 
-    def _take_kept(self, index: ScopeIndex, model: Model, waiting: np.ndarray) -> np.ndarray:
+    def _take_kept(self, index: ScopeIndex, model: Model, waiting: Array) -> Array:
         """Give the waiting documents the vectors that are already kept; return the others."""
         raw, found = model.embeddings.get(index.passage_keys(waiting))
-        self._set(index, model, waiting[found], raw[found])
-        return waiting[~found]
+        _set(index, model, waiting[found], raw[found])
+        left: Array = waiting[~found]
+        return left
 
-    def _embed(self, index: ScopeIndex, model: Model, waiting: np.ndarray) -> None:
-        waiting = self._take_kept(index, model, waiting)
-        if not len(waiting):
-            return
-        passages = index.passages(self._store, waiting)
-        raw = model.encoder.encode_passages_quickly(passages)
-        model.embeddings.add(index.passage_keys(waiting), raw)
-        self._set(index, model, waiting, raw)
+    def _embed(self, index: ScopeIndex, model: Model, waiting: Array) -> None:
+        """Embed the waiting documents; equal passages once."""
+        keys = index.passage_keys(waiting)
+        first = {key: place for place, key in reversed(list(enumerate(keys)))}
+        passages = index.passages(self._store, waiting[list(first.values())])
+        model.embeddings.add(list(first), model.encoder.encode_passages_quickly(passages))
+        self._take_kept(index, model, waiting)
 
-    def _set(self, index: ScopeIndex, model: Model, slots: np.ndarray, raw: np.ndarray) -> None:
-        if len(slots):
-            for slot, vector in zip(
-                slots.tolist(), model.calibration.center_passages(raw), strict=True
-            ):
-                index.vectors.set(slot, vector)
+
+def _no_vectors(index: ScopeIndex, model: Model) -> VectorTable:
+    """Return a table in which every document of the generation waits to be embedded."""
+    empty = np.zeros((index.base_size, model.encoder.dimension), np.float32)
+    return VectorTable(empty, np.zeros(index.base_size, bool))
+
+
+def _set(index: ScopeIndex, model: Model, slots: Array, raw: Array) -> None:
+    assert index.vectors is not None
+    if len(slots):
+        centred = model.calibration.center_passages(raw)
+        for slot, vector in zip(slots.tolist(), centred, strict=True):
+            index.vectors.set(slot, vector)

@@ -19,6 +19,7 @@ from shiyi.indexer.analyze import analyzer_fingerprint
 from shiyi.indexer.documents import COLUMNS, Document, record_document, row, topic_key
 from shiyi.indexer.embeddings import EmbeddingStore, passage_key
 from shiyi.indexer.generation import (
+    EMBEDDED,
     QUANTISED,
     VECTORS,
     CardWriter,
@@ -96,7 +97,7 @@ def build_generation(
             calibration=model.calibration.digest if model else "",
             documents=len(columns),
             embedded=embedded,
-            dimension=model.encoder.dimension if model else 0,
+            dimension=model.encoder.dimension if model and len(columns) else 0,
         )
 
 
@@ -164,17 +165,14 @@ def _counter(reuse: Generation | None) -> Callable[[Document], tuple[Array, Arra
     """Return how to count the terms of a document: from `reuse` where it is unchanged there."""
     if reuse is None or reuse.manifest.analyzer != analyzer_fingerprint():
         return Document.counts
-    known = {
-        (int(line["type"]), bytes(line["id"]), int(line["start"])): (position, int(line["version"]))
-        for position, line in enumerate(reuse.columns)
-    }
+    names = ("type", "id", "start", "end", "version")
+    known = {tuple(line): place for place, line in enumerate(reuse.columns[list(names)].tolist())}
 
     def count(document: Document) -> tuple[Array, Array]:
         kind, id_, start = document.key
-        position, version = known.get((kind, id_.encode("ascii"), start), (-1, -1))
-        if version == document.columns["version"]:
-            return reuse.segment.terms_of(position)
-        return document.counts()
+        end, version = document.columns.get("end", 0), document.columns["version"]
+        place = known.get((kind, id_.encode("ascii"), start, end, version))
+        return document.counts() if place is None else reuse.segment.terms_of(place)
 
     return count
 
@@ -204,7 +202,7 @@ class _Embedder:
 def _write_vectors(building: Path, columns: Array, model: Model | None) -> int:
     """Write the centred vectors and return how many documents have one."""
     if model is None or not len(columns):
-        np.save(building / "embedded.npy", np.zeros(len(columns), bool), allow_pickle=False)
+        np.save(building / EMBEDDED, np.zeros(len(columns), bool), allow_pickle=False)
         return 0
     shape = (len(columns), model.encoder.dimension)
     vectors = np.lib.format.open_memmap(building / VECTORS, "w+", np.float32, shape)
@@ -220,7 +218,7 @@ def _write_vectors(building: Path, columns: Array, model: Model | None) -> int:
             block[found] = model.calibration.center_passages(raw[found])
             vectors[part] = block
     vectors.flush()
-    np.save(building / "embedded.npy", embedded, allow_pickle=False)
+    np.save(building / EMBEDDED, embedded, allow_pickle=False)
     if len(columns) > EXACT_LIMIT and embedded.all():
         (building / QUANTISED).write_bytes(quantise(vectors))
     return int(embedded.sum())
