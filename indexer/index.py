@@ -1,6 +1,6 @@
 """The live index of one scope: a generation, and what the change feed brought since."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -100,6 +100,7 @@ class ScopeIndex:
                 captures[change.id] = None
             else:
                 records[change.id] = None
+        captures |= self._waiting_for(captures)
         for documents in (
             *documents_of_records(store, self.scope, list(records)),
             *documents_of_captures(store, self.scope, list(captures)),
@@ -107,13 +108,24 @@ class ScopeIndex:
             self._replace(documents)
         self.seq = last
 
+    def _waiting_for(self, captures: Collection[str]) -> dict[str, None]:
+        """Return the turns whose turn before came after them: only now its words are known."""
+        if captures:
+            self.previous()
+        slots = (slot for id_ in captures for slot in self._followers.get(id_, ()))
+        return dict.fromkeys(self.key(slot)[1] for slot in slots)
+
     def _replace(self, documents: Sequence[Document]) -> None:
         """Put the documents of one record or capture in the place of those it had."""
         if not documents:
             return
         owner = documents[0].key[:2]
-        for slot in self.find(*owner):
+        old = self.find(*owner)
+        for slot in old:
             self.lexical.delete(slot)
+        if owner[0] == FRAGMENT and old and old[-1] < len(self._base):
+            followers = np.flatnonzero(self._previous == old[-1]).tolist()
+            self._followers.setdefault(owner[1], []).extend(followers)
         self._slots_of[owner] = [self._add(document) for document in documents]
 
     def _add(self, document: Document) -> int:
@@ -200,8 +212,8 @@ class ScopeIndex:
             self._previous = np.concatenate([self._previous, self._find_previous(fresh)])
             for slot in fresh[fresh >= len(self._base)].tolist():
                 kind, id_, _ = self._documents[slot - len(self._base)].key
-                if kind == FRAGMENT and id_ in self._followers:
-                    self._previous[self._followers[id_]] = slot
+                if kind == FRAGMENT:
+                    self._previous[self._followers.get(id_, [])] = slot
         return self._previous
 
     def _find_previous(self, slots: Array) -> Array:
@@ -214,6 +226,7 @@ class ScopeIndex:
         places = np.searchsorted(ids, wanted[asking], side="right") - 1
         known = places >= 0
         known[known] = ids[places[known]] == wanted[asking[known]]
+        known[known] = self.lexical.alive[first + places[known]]
         found[asking[known]] = first + places[known]
         for position in asking[~known].tolist():
             name = wanted[position].decode("ascii")

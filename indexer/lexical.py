@@ -260,9 +260,13 @@ def top(scores: Array, k: int, block: int = 256) -> Array:
             candidates = (hot[:, None] * block + np.arange(block)).ravel()
             candidates = np.append(candidates, np.arange(whole, len(scores)))
             candidates = candidates[scores[candidates] >= bound]
-            return candidates[np.lexsort((candidates, -scores[candidates]))[:k]]
-    candidates = np.flatnonzero(scores > 0)
-    return candidates[np.lexsort((candidates, -scores[candidates]))[:k]]
+            return _ordered(scores, candidates)[:k]
+    return _ordered(scores, np.flatnonzero(scores > 0))[:k]
+
+
+def _ordered(scores: Array, positions: Array) -> Array:
+    ordered: Array = positions[np.lexsort((positions, -scores[positions]))]
+    return ordered
 
 
 def largest_deviation(

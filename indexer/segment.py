@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -154,10 +154,10 @@ class SegmentBuilder:
         return created
 
 
-def map_array(path: Path, mode: str = "r") -> Array:
+def map_array(path: Path, mode: Literal["r", "c"] = "r") -> Array:
     """Map an .npy file; an empty one, which cannot be mapped, is read."""
     try:
-        mapped: Array = np.load(path, mmap_mode=mode, allow_pickle=False)  # type: ignore[call-overload]
+        mapped: Array = np.load(path, mmap_mode=mode, allow_pickle=False)
     except ValueError:
         mapped = np.load(path, allow_pickle=False)
     return mapped.view(np.ndarray)  # each slice of a memmap object costs microseconds more

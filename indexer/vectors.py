@@ -5,11 +5,12 @@ FAISS computes; slots are ours. A row of zeros means that the document is not em
 
 from typing import Any
 
-import faiss
+import faiss as _faiss
 import numpy as np
 
 from shiyi.indexer.segment import Array
 
+faiss: Any = _faiss  # its stubs leave out half of what is used here
 EXACT_LIMIT = 20_000  # documents; above, 1-bit RaBitQ finds candidates that are scored exactly
 RERANK = 400  # candidates scored exactly; recall@10 ≥ 0.99 at a million vectors
 _QUERY_BITS = 8

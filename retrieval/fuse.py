@@ -129,7 +129,9 @@ def _other_script(evidence: Evidence, lexical: Array, other: Array) -> Array:
     best = float(evidence.cosine.max())
     if best <= _TINY:
         return lexical
-    nearest = same[np.argsort(-evidence.cosine[same], kind="stable")[:_SAME_SCRIPT_HITS]]
+    # Equal cosines go by what the words earn, not by place, which depends on the history.
+    order = np.lexsort((-lexical[same], -evidence.cosine[same]))
+    nearest = same[order[:_SAME_SCRIPT_HITS]]
     level = float(lexical[nearest].mean())
     lent = level * np.maximum(evidence.cosine, 0.0) / best
     return np.where(other, np.maximum(lexical, lent), lexical)

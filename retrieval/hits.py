@@ -14,6 +14,9 @@ from shiyi.retrieval.snippet import make_snippet
 from shiyi.store.kinds import KINDS, LAYERS
 
 _SAME_WORDS = 0.8  # share of a fragment that a record must quote to be the same memory
+_SHOWN = 8  # topics, and ids of the same words
+_SHOWN_TERMS = 16
+_SHOWN_LENGTH = 120  # characters of a title, a topic or a speaker
 _EPOCH = date(1970, 1, 1)
 
 
@@ -72,7 +75,8 @@ def collect_hits(
             end = int(index.columns.row(one.slot)["end"])
             twin = _quoting_record(id_, start, end, quotes)
         if twin is not None:
-            twin.also.append(id_)
+            if id_ not in twin.also:
+                twin.also.append(id_)
             continue
         if len(groups) == limit:
             break
@@ -133,13 +137,13 @@ def _hit(view: _View, group: _Group, rank: int) -> Hit:
         kind=KINDS[line["kind"]] if is_record else None,
         layer=LAYERS[line["layer"]] if is_record else None,
         version=int(line["version"]),
-        title=card.get("title"),
+        title=_shown(card.get("title")),
         date_start=_day(int(line["date_start"])),
         date_end=_day(int(line["date_end"])),
         modified=card.get("updated_at") or card.get("captured_at") or card.get("recorded_at"),
-        speaker=card.get("speaker"),
+        speaker=_shown(card.get("speaker")),
         fidelity=card["fidelity"],
-        topics=card.get("topics", []),
+        topics=[topic for topic in map(_shown, card.get("topics", [])[:_SHOWN]) if topic],
         external_id=card.get("external_id"),
         snippet=_snippet(card, shared, start),
         score=round(parts.dense + parts.lexical + parts.exact + parts.neighbour, 6),
@@ -150,11 +154,24 @@ def _hit(view: _View, group: _Group, rank: int) -> Hit:
             else None,
             bm25=round(float(evidence.bm25[position]), 6),
             coverage=round(float(evidence.coverage[position]), 6),
-            terms=sorted(shared),
+            terms=_telling(index, view.keys, shared),
             other_script=bool(fused.other_script[position]),
         ),
-        also=group.also,
+        also=group.also[:_SHOWN],
     )
+
+
+def _shown(text: str | None) -> str | None:
+    """Return a text that stands whole in an answer, or its beginning."""
+    return text if text is None or len(text) <= _SHOWN_LENGTH else f"{text[: _SHOWN_LENGTH - 1]}…"
+
+
+def _telling(index: ScopeIndex, keys: dict[str, int], shared: set[str]) -> list[str]:
+    """Return the rarest of the shared terms, in alphabetical order."""
+    if len(shared) > _SHOWN_TERMS:
+        rarest = sorted(shared, key=lambda term: (-index.lexical.idf_of(keys[term]), term))
+        shared = set(rarest[:_SHOWN_TERMS])
+    return sorted(shared)
 
 
 def _snippet(card: dict[str, Any], shared: set[str], start: int) -> Passage:

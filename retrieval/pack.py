@@ -1,49 +1,81 @@
 """Fitting an answer into its budget: whole hits, in order, as many as fit."""
 
+from collections.abc import Callable
+from typing import Any
+
 from shiyi.core.errors import UsageError
 from shiyi.models.tokens import TokenCounter
 from shiyi.retrieval.results import SearchResult, Truncated
 
 MIN_BUDGET = 200  # tokens
+_Cost = Callable[[SearchResult], int]
 
 
 def pack(result: SearchResult, budget: int, counter: TokenCounter) -> SearchResult:
     """Return the result with the longest run of its hits that costs at most `budget` tokens.
 
     The cost is of the compact JSON of the answer, overhead included. A larger budget shows the
-    same hits and possibly more. Raises UsageError for a budget under MIN_BUDGET.
+    same hits and possibly more. Where room is short the notes come first, then the first hit,
+    then the terms, then the other hits; notes that do not fit by themselves are cut.
+
+    Raises UsageError for a budget under MIN_BUDGET, or in which this counter fits no answer.
     """
     if budget < MIN_BUDGET:
         raise UsageError(f"The budget is {budget} tokens; give at least {MIN_BUDGET}.")
-    fits = len(result.hits)
-    cost = _cost(result, counter)
-    if cost > budget:  # usually everything fits, and counting is what takes time here
-        fits, cost = _longest(result, budget, counter)
-    packed = _shortened(result, fits)
-    packed.tokens = cost
-    return packed
+    # The number itself is part of the answer; as many nines cost as much as any that fits.
+    nines = 10 ** len(str(budget)) - 1
+
+    def cost(answer: SearchResult) -> int:
+        return counter.count(_with(answer, tokens=nines).model_dump_json())
+
+    packed, used = result, cost(result)
+    if used > budget:  # usually everything fits, and counting is what takes time here
+        packed = _cut(result, budget, cost)
+        used = cost(packed)
+    if used > budget:
+        raise UsageError(f"An answer without hits costs {used} {counter.name}; give at least that.")
+    return _with(packed, tokens=used)
 
 
-def _longest(result: SearchResult, budget: int, counter: TokenCounter) -> tuple[int, int]:
-    """Return how many hits fit, and what the answer then costs."""
-    low, high = 0, len(result.hits) - 1
-    cost = None
+def _cut(result: SearchResult, budget: int, cost: _Cost) -> SearchResult:
+    def fits(answer: SearchResult) -> bool:
+        return cost(answer) <= budget
+
+    some = _longest(len(result.hits), lambda count: fits(_shown(result, count)))
+    if some:
+        return _shown(result, some)
+    plain = _with(result, terms=[])
+    if result.hits and fits(_shown(plain, 1)):
+        return _shown(plain, 1)
+    plain = _shown(plain, 0)
+    if not fits(plain):
+        note = "\n".join(result.notes)
+        size = _longest(len(note) - 1, lambda size: fits(_with(plain, notes=[f"{note[:size]}…"])))
+        return _with(plain, notes=[f"{note[:size]}…"] if size else [])
+    if result.hits:
+        return plain
+    terms = _longest(
+        len(result.terms), lambda count: fits(_with(plain, terms=result.terms[:count]))
+    )
+    return _with(plain, terms=result.terms[:terms])
+
+
+def _longest(most: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest number from 1 to `most` that fits, or 0."""
+    low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2
-        found = _cost(_shortened(result, middle), counter)
-        if found <= budget:
-            low, cost = middle, found
+        if fits(middle):
+            low = middle
         else:
             high = middle - 1
-    return low, _cost(_shortened(result, low), counter) if cost is None else cost
+    return low
 
 
-def _shortened(result: SearchResult, hits: int) -> SearchResult:
+def _shown(result: SearchResult, hits: int) -> SearchResult:
     omitted = Truncated(omitted=len(result.hits) - hits)
-    return result.model_copy(update={"hits": result.hits[:hits], "truncated": omitted})
+    return _with(result, hits=result.hits[:hits], truncated=omitted)
 
 
-def _cost(result: SearchResult, counter: TokenCounter) -> int:
-    # The number itself is part of the answer; five digits cost as much as any count that fits.
-    counted = result.model_copy(update={"tokens": 99_999})
-    return counter.count(counted.model_dump_json())
+def _with(result: SearchResult, **fields: Any) -> SearchResult:
+    return result.model_copy(update=fields)

@@ -33,7 +33,7 @@ class Why(BaseModel):
     cosine: float | None = Field(description="centred cosine; null when not embedded")
     bm25: float
     coverage: float = Field(description="share of the query's idf mass in this text, 0 to 1")
-    terms: list[str] = Field(description="terms of the query that stand in this text")
+    terms: list[str] = Field(description="terms of the query in this text, the 16 rarest")
     other_script: bool = Field(description="written in another script than the query")
 
 
@@ -59,7 +59,7 @@ class Hit(BaseModel):
     score: float
     parts: Parts
     why: Why
-    also: list[str] = Field(description="ids of the same words elsewhere: the source or record")
+    also: list[str] = Field(description="up to 8 ids of the same words: the source or record")
 
 
 class Truncated(BaseModel):

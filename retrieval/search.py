@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from shiyi.core.errors import UsageError
+from shiyi.core.errors import ModelUnavailableError, UsageError
 from shiyi.core.ids import is_id
 from shiyi.indexer.analyze import han_share, identifiers, term_key, terms
 from shiyi.indexer.documents import FRAGMENT, RECORD
@@ -20,9 +20,10 @@ from shiyi.models.tokens import TokenCounter
 from shiyi.retrieval.fuse import Evidence, Fused, fuse, knows_something
 from shiyi.retrieval.hits import Found, collect_hits
 from shiyi.retrieval.pack import pack
-from shiyi.retrieval.results import Basis, SearchResult, Truncated
+from shiyi.retrieval.results import Basis, Hit, SearchResult, Truncated
 from shiyi.store.kinds import LAYERS
 
+MAX_LIMIT = 100  # hits
 MAX_QUERY = 4000  # characters read; a longer query is refused, not cut
 _WORD_CANDIDATES = 200
 _SAMPLE = 200
@@ -53,19 +54,24 @@ def search(indexes: Indexes, scope: str, query: Query, counter: TokenCounter) ->
 
     Raises UsageError for a query without a word, number or sign, or longer than MAX_QUERY.
     """
-    wanted = _check(query.text)
+    wanted = _check(query)
     use_vectors = "dense" in query.channels
     index = indexes.get(scope, vectors=use_vectors)
     notes = list(indexes.notes)
     allowed = index.allowed(query.filter, query.now or datetime.now(UTC))
-    vector, calibration = _encode(indexes, index, query) if use_vectors else (None, None)
+    allowed = _only_named(index, query.text, allowed)
+    vector, calibration = _encode(indexes, index, query, notes) if use_vectors else (None, None)
     slots, evidence = _gather(index, query, wanted, allowed, vector)
     calibration = calibration or Calibration.identity(1, "")
     fused = fuse(evidence, calibration)
-    answered = query.weak or knows_something(evidence, calibration)
-    order = _rank(index, slots, evidence, fused, query.limit * _POOL) if answered else []
-    found = [Found(int(slots[p]), int(p)) for p in order]
-    hits = collect_hits(index, found, evidence, fused, wanted, limit=query.limit)
+    hits: list[Hit] = []
+    pool = query.limit * _POOL if query.weak or knows_something(evidence, calibration) else 0
+    while pool and len(hits) < query.limit:
+        order = _rank(index, slots, evidence, fused, pool)
+        found = [Found(int(slots[p]), int(p)) for p in order]
+        hits = collect_hits(index, found, evidence, fused, wanted, limit=query.limit)
+        # Many fragments of one long text may have taken all the room.
+        pool = pool * _POOL if len(order) == pool else 0
     if not hits:
         notes += _could_widen(index, evidence.searched)
     return pack(
@@ -85,7 +91,10 @@ def search(indexes: Indexes, scope: str, query: Query, counter: TokenCounter) ->
     )
 
 
-def _check(text: str) -> list[str]:
+def _check(query: Query) -> list[str]:
+    if not 1 <= query.limit <= MAX_LIMIT:
+        raise UsageError(f"The limit is {query.limit}; give 1 to {MAX_LIMIT}.")
+    text = query.text
     if len(text) > MAX_QUERY:
         raise UsageError(
             f"The query has {len(text)} characters; give at most {MAX_QUERY}, "
@@ -98,13 +107,17 @@ def _check(text: str) -> list[str]:
 
 
 def _encode(
-    indexes: Indexes, index: ScopeIndex, query: Query
+    indexes: Indexes, index: ScopeIndex, query: Query, notes: list[str]
 ) -> tuple[Array | None, Calibration | None]:
     """Return the centred query vector (d,) and its calibration; None when nothing is embedded."""
     if index.vectors is None or not index.vectors.embedded[: index.slots].any():
         return None, None
-    model = indexes.model()
-    raw = model.encoder.encode_queries([to_simplified(query.text)])
+    try:
+        model = indexes.model()
+        raw = model.encoder.encode_queries([to_simplified(query.text)])
+    except ModelUnavailableError as error:
+        notes.append(f"Keywords only: {error}")
+        return None, None
     return model.calibration.center_queries(raw)[0], model.calibration
 
 
@@ -156,6 +169,8 @@ def _candidates(
     worded = top(np.where(allowed, bm25, 0.0), _WORD_CANDIDATES)
     named = [slot for slot in exact if allowed[slot]]
     everyone = np.flatnonzero(allowed)
+    if not len(everyone):
+        return everyone, everyone
     # An even stride over the ids, which are random or ordered by time: fair and repeatable.
     sample = everyone[np.linspace(0, len(everyone) - 1, _SAMPLE).astype(np.int64)]
     core = np.unique(np.concatenate([near, worded, np.asarray(named, np.int64)]))
@@ -167,15 +182,30 @@ def _candidates(
 
 def _exact(index: ScopeIndex, text: str) -> dict[int, float]:
     """Return the share of the query's identifiers in each slot that holds any, or is named."""
-    stripped = text.strip()
-    if is_id(stripped):
-        return dict.fromkeys([*index.find(RECORD, stripped), *index.find(FRAGMENT, stripped)], 1.0)
+    named = _named(index, text)
+    if named:
+        return dict.fromkeys(named, 1.0)
     names = identifiers(text)
     shares: dict[int, float] = {}
     for name in names:
         for slot in index.lexical.slots_with(term_key(name)):
             shares[slot] = shares.get(slot, 0.0) + 1.0 / len(names)
     return shares
+
+
+def _only_named(index: ScopeIndex, text: str, allowed: Array) -> Array:
+    """Narrow `allowed` to the record or capture whose id is the query, if there is one."""
+    named = _named(index, text)
+    if not named:
+        return allowed
+    only = np.zeros_like(allowed)
+    only[named] = allowed[named]
+    return only
+
+
+def _named(index: ScopeIndex, text: str) -> list[int]:
+    id_ = text.strip()
+    return [*index.find(RECORD, id_), *index.find(FRAGMENT, id_)] if is_id(id_) else []
 
 
 def _positions(previous: Array, slots: Array, every: int) -> Array:

@@ -1,6 +1,7 @@
 """The part of a text that shows why it was found, with offsets into the original."""
 
 from dataclasses import dataclass
+from itertools import accumulate
 
 from shiyi.indexer.analyze import locate_in_original
 from shiyi.indexer.fold import fold_with_spans
@@ -25,22 +26,23 @@ def make_snippet(text: str, wanted: set[str], offset: int = 0) -> Snippet:
 
     `wanted` are terms of the query. `offset` is where `text` begins in its original.
     """
-    spans = _merged(locate_in_original(fold_with_spans(text[:_LOOKED_AT]), wanted))
-    if len(text) <= LENGTH:
-        start, end = 0, len(text)
-    else:
-        start, end = _window(text, spans)
-    inside = [(a + offset, b + offset) for a, b in spans if start <= a and b <= end]
+    looked_at = text[:_LOOKED_AT]
+    spans = locate_in_original(fold_with_spans(looked_at), wanted)
+    if len(looked_at) < len(text):  # what touches the cut may be part of another word
+        spans = [span for span in spans if span[1] < len(looked_at)]
+    start, end = (0, len(text)) if len(text) <= LENGTH else _window(text, spans)
+    inside = _merged([(a + offset, b + offset) for a, b in spans if start <= a and b <= end])
     return Snippet(text[start:end], start + offset, end + offset, inside)
 
 
 def _window(text: str, spans: list[tuple[int, int]]) -> tuple[int, int]:
-    best, most = 0, -1
-    for first, _ in spans:
-        held = sum(b - a for a, b in spans if a >= first and b <= first + LENGTH)
-        if held > most:
-            best, most = first, held
-    start = _start_of_clause(text, best)
+    matched = bytearray(len(text))
+    for a, b in spans:
+        matched[a:b] = b"\1" * (b - a)
+    before = [0, *accumulate(matched)]
+    firsts = dict.fromkeys(a for a, _ in spans)
+    starts = [0, *(_start_of_clause(text, first) for first in firsts)]
+    start = max(starts, key=lambda s: before[min(len(text), s + LENGTH)] - before[s])
     return start, min(len(text), start + LENGTH)
 
 
@@ -50,7 +52,7 @@ def _start_of_clause(text: str, position: int) -> int:
     for i in range(position, earliest, -1):
         if text[i - 1] in _BREAKS:
             return i
-    return earliest or 0
+    return earliest
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
