@@ -17,6 +17,11 @@ _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]+"
 )
+# Characters that neither join the one before them nor vanish: most of what is written here.
+_PLAIN = re.compile(
+    "[\x00-\u00ac\u00ae-\u02ff\u2010-\u2027\u2030-\u205e\u3000-\u3029\u3030-\u3098"
+    "\u309d-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff01-\uff9d]*"
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DOT = "\u0307"
 _DOTTED_I = re.compile(f"i{_DOT}+")  # what a capital I with a dot becomes
@@ -41,8 +46,10 @@ def fold(text: str) -> str:
 
 def fold_with_spans(text: str) -> Folded:
     """Return the matching form together with where each of its characters came from."""
-    if text.isascii():
-        return Folded(text.lower(), list(range(len(text))), list(range(1, len(text) + 1)))
+    if _PLAIN.fullmatch(text):
+        whole = fold(text)
+        if len(whole) == len(text):  # and so each of them became one
+            return Folded(whole, list(range(len(text))), list(range(1, len(text) + 1)))
     characters: list[str] = []
     spans: list[tuple[int, int]] = []
     for cluster, start, end in _clusters(text):
