@@ -1,0 +1,102 @@
+"""Measuring: CPU time, peers in turn within one run, and the rows of the table."""
+
+import gc
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+Calls = Mapping[str, Callable[[int], object]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of the table. `measured` is what is held to the limit; at_least turns it round."""
+
+    row: int
+    what: str
+    size: int
+    measured: float
+    limit: float
+    unit: str = "×"
+    ours: str = ""
+    peer: str = ""
+    at_least: bool = False
+    notes: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the limit is kept."""
+        return self.measured >= self.limit if self.at_least else self.measured <= self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A row that could not be measured, and why."""
+
+    row: int
+    why: str
+
+
+def in_turn(
+    calls: Calls,
+    rounds: int,
+    *,
+    clock: Callable[[], float] = time.process_time,
+    budget: float = 120.0,
+) -> dict[str, float]:
+    """Return the median milliseconds of each call; in every round each is called once.
+
+    The machine is shared, so only what was measured side by side can be compared. `clock` is CPU
+    time of all threads unless said. Stops after `budget` seconds, with at least three rounds.
+    """
+    for call in calls.values():
+        for warm in range(2):
+            call(warm)
+    gc.collect()
+    took: dict[str, list[float]] = {name: [] for name in calls}
+    end = time.perf_counter() + budget
+    for position in range(rounds):
+        for name, call in calls.items():
+            start = clock()
+            call(position)
+            took[name].append((clock() - start) * 1e3)
+        if position >= 2 and time.perf_counter() > end:
+            break
+    return {name: float(np.median(times)) for name, times in took.items()}
+
+
+def cpu_of(call: Callable[[], object]) -> float:
+    """Return the CPU seconds of one call."""
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
+def milliseconds(value: float) -> str:
+    """Write a time for the table."""
+    return f"{value:.3f} ms" if value < 1 else f"{value:.3g} ms" if value < 1000 else f"{value / 1000:.3g} s"
+
+
+def memory_of_this_process() -> dict[str, int]:
+    """Return the bytes of VmRSS, RssAnon and RssFile."""
+    with open("/proc/self/status", encoding="ascii") as file:  # noqa: PTH123
+        lines = [line.split() for line in file]
+    wanted = {"VmRSS:", "RssAnon:", "RssFile:"}
+    return {line[0][:-1]: int(line[1]) * 1024 for line in lines if line and line[0] in wanted}
+
+
+def one_thread() -> None:
+    """Hold numeric libraries to one thread; call it before they are imported."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("LANCE_LOG", "error")  # it warns of its own defaults at every query
+
+
+Result = Row | Skipped
+Rows = Iterable[Result]
+Kind = Literal["quick", "full"]
