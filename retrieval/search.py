@@ -17,6 +17,7 @@ from shiyi.indexer.lexical import top
 from shiyi.indexer.segment import Array
 from shiyi.models.calibration import Calibration
 from shiyi.models.tokens import TokenCounter
+from shiyi.retrieval.asking import is_remark
 from shiyi.retrieval.fuse import Evidence, Fused, fuse, knows_something
 from shiyi.retrieval.hits import Found, collect_hits
 from shiyi.retrieval.pack import pack
@@ -65,7 +66,10 @@ def search(indexes: Indexes, scope: str, query: Query, counter: TokenCounter) ->
     calibration = calibration or Calibration.identity(1, "")
     fused = fuse(evidence, calibration)
     hits: list[Hit] = []
-    pool = query.limit * _POOL if query.weak or knows_something(evidence, calibration) else 0
+    # A remark wants whatever it recalls; only a question can be told that nothing is known.
+    known = knows_something(evidence, calibration)
+    answered = known or query.weak or is_remark(query.text)
+    pool = query.limit * _POOL if answered else 0
     while pool and len(hits) < query.limit:
         order = _rank(index, slots, evidence, fused, pool)
         found = [Found(int(slots[p]), int(p)) for p in order]
@@ -74,6 +78,8 @@ def search(indexes: Indexes, scope: str, query: Query, counter: TokenCounter) ->
         pool = pool * _POOL if len(order) == pool else 0
     if not hits:
         notes += _could_widen(index, evidence.searched)
+    elif not known:
+        notes.append("Nothing stands out; these are only the nearest.")
     return pack(
         SearchResult(
             outcome="found" if hits else "empty",
