@@ -140,6 +140,20 @@ def identifiers(text: str) -> set[str]:
     return {term.text for term in _locate_uncut(fold(text)) if term.identifier}
 
 
+def only_identifiers(text: str) -> bool:
+    """Tell whether `text` holds identifiers and no other letter or digit."""
+    folded = fold(text)
+    covered = {
+        place
+        for term in _locate_uncut(folded)
+        if term.identifier
+        for place in range(term.start, term.end)
+    }
+    return bool(covered) and all(
+        place in covered for place, character in enumerate(folded) if character.isalnum()
+    )
+
+
 def locate_in_original(folded: Folded, wanted: set[str]) -> list[tuple[int, int]]:
     """Return where in the original text the wanted terms stand, as sorted half-open spans."""
     text = folded.text

@@ -18,7 +18,7 @@ _FROM_PREVIOUS = 0.25
 _FROM_NEXT = 0.1
 _TINY = 1e-12
 _SURE_COVERAGE = 0.6  # of the query in one document: named outright, whatever the vectors say
-_KEYWORD_FLOOR = 0.2  # without vectors; coverage tells little, so it is low
+_KEYWORD_FLOOR = 0.1  # without vectors; coverage tells little, so it is low
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from shiyi.core.errors import ModelUnavailableError, UsageError
 from shiyi.core.ids import is_id
-from shiyi.indexer.analyze import han_share, identifiers, term_key, terms
+from shiyi.indexer.analyze import han_share, identifiers, only_identifiers, term_key, terms
 from shiyi.indexer.documents import FRAGMENT, RECORD
 from shiyi.indexer.fold import to_simplified
 from shiyi.indexer.index import Filter, ScopeIndex
@@ -66,12 +66,13 @@ def search(indexes: Indexes, scope: str, query: Query, counter: TokenCounter) ->
     calibration = calibration or Calibration.identity(1, "")
     fused = fuse(evidence, calibration)
     hits: list[Hit] = []
+    by_meaning = not only_identifiers(query.text)  # a number has no meaning to be near to
     # A remark wants whatever it recalls; only a question can be told that nothing is known.
     known = knows_something(evidence, calibration)
     answered = known or query.weak or is_remark(query.text)
     pool = query.limit * _POOL if answered else 0
     while pool and len(hits) < query.limit:
-        order = _rank(index, slots, evidence, fused, pool)
+        order = _rank(index, slots, evidence, fused, pool, by_meaning=by_meaning)
         found = [Found(int(slots[p]), int(p)) for p in order]
         hits = collect_hits(index, found, evidence, fused, wanted, limit=query.limit)
         # Many fragments of one long text may have taken all the room.
@@ -226,10 +227,21 @@ def _positions(previous: Array, slots: Array, every: int) -> Array:
 
 
 def _rank(
-    index: ScopeIndex, slots: Array, evidence: Evidence, fused: Fused, pool: int
+    index: ScopeIndex,
+    slots: Array,
+    evidence: Evidence,
+    fused: Fused,
+    pool: int,
+    *,
+    by_meaning: bool,
 ) -> list[int]:
-    """Return positions by score, best first; equal scores by layer, then newer, then key."""
-    speaks = (evidence.bm25 > 0) | (evidence.exact > 0) | (evidence.cosine > 0)
+    """Return positions by score, best first; equal scores by layer, then newer, then key.
+
+    Only what says something for itself: a shared word, an identifier or, `by_meaning`, nearness.
+    """
+    speaks = (evidence.bm25 > 0) | (evidence.exact > 0)
+    if by_meaning:
+        speaks |= evidence.cosine > 0
     score = np.where(speaks, np.round(fused.score, 9), -np.inf)
     if len(score) > pool:
         bound = np.partition(score, len(score) - pool)[len(score) - pool]
@@ -259,10 +271,11 @@ def _basis(evidence: Evidence, fused: Fused) -> Basis:
 def _could_widen(index: ScopeIndex, searched: int) -> list[str]:
     if not len(index):
         return ["This scope holds nothing yet; add something with `shiyi remember`."]
-    if searched < len(index):
-        return [f"The filters allow {searched} of {len(index)} documents; try without them."]
     nothing = (
         f"Nothing among {searched} documents is about this. Other words may help; "
         "--weak shows the nearest ones all the same."
     )
+    left_out = len(index) - searched
+    if left_out:
+        nothing += f" The filters leave {left_out} documents out."
     return [nothing]
