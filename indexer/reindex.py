@@ -5,7 +5,7 @@ new one is whole. What the old generation already knows (terms of unchanged docu
 was embedded before is not computed again.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -117,11 +117,11 @@ def _write_documents(
     parts: list[Array] = []
     topic_keys: list[int] = []
     topic_pointers = [0]
-    count_of = _counter(reuse)
+    counter = _TermCounter(reuse)
     total = sum(store.counts(scope)[name] for name in ("captures", "records"))
     owners, owner = 0, ""
     for document in _documents(store, scope):
-        segment.add(*count_of(document))
+        segment.add(*counter.count(document))
         cards.add(document.card)
         key = passage_key(document.passage)
         rows.append(row(document, key))
@@ -161,20 +161,35 @@ def _documents(store: Store, scope: str) -> Iterator[Document]:
             yield from documents
 
 
-def _counter(reuse: Generation | None) -> Callable[[Document], tuple[Array, Array]]:
-    """Return how to count the terms of a document: from `reuse` where it is unchanged there."""
-    if reuse is None or reuse.manifest.analyzer != analyzer_fingerprint():
-        return Document.counts
-    names = ("type", "id", "start", "end", "version")
-    known = {tuple(line): place for place, line in enumerate(reuse.columns[list(names)].tolist())}
+class _TermCounter:
+    """Counts the terms of documents given in order, taking them from a generation where it can.
 
-    def count(document: Document) -> tuple[Array, Array]:
+    Both come ordered by key, so one pass over the generation finds every unchanged document.
+    """
+
+    def __init__(self, reuse: Generation | None) -> None:
+        usable = reuse is not None and reuse.manifest.analyzer == analyzer_fingerprint()
+        self._known = reuse if usable else None
+        self._position = 0
+
+    def count(self, document: Document) -> tuple[Array, Array]:
+        """Return the keys and frequencies of the terms of a document."""
+        if self._known is None:
+            return document.counts()
         kind, id_, start = document.key
-        end, version = document.columns.get("end", 0), document.columns["version"]
-        place = known.get((kind, id_.encode("ascii"), start, end, version))
-        return document.counts() if place is None else reuse.segment.terms_of(place)
+        wanted = (kind, id_.encode("ascii"), start)
+        columns = self._known.columns
+        while self._position < len(columns) and _key(columns[self._position]) < wanted:
+            self._position += 1
+        if self._position < len(columns):
+            line = columns[self._position]
+            if _key(line) == wanted and line["version"] == document.columns["version"]:
+                return self._known.segment.terms_of(self._position)
+        return document.counts()
 
-    return count
+
+def _key(line: Any) -> tuple[int, bytes, int]:
+    return int(line["type"]), bytes(line["id"]), int(line["start"])
 
 
 class _Embedder:
