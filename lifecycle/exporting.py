@@ -72,7 +72,7 @@ def _records(store: Store, scope: str) -> Iterator[tuple[list[Record], list[Link
 
 
 def _capture_form(capture: Capture) -> dict[str, Any]:
-    return _without_none(
+    form = _without_none(
         {
             "type": "capture",
             "id": capture.capture_id,
@@ -95,6 +95,9 @@ def _capture_form(capture: Capture) -> dict[str, Any]:
             ),
         }
     )
+    if capture.session_id is not None and capture.previous_id is None:
+        form["previous"] = None  # without it, the line before in the session would be taken
+    return form
 
 
 def _record_form(record: Record, links: list[Link]) -> dict[str, Any]:

@@ -1,0 +1,146 @@
+"""Export: plain files, whole, private, and taken back without loss."""
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import shiyi
+from shiyi.core.errors import NotFoundError, UsageError
+
+SAMPLE = Path(__file__).resolve().parents[2] / "eval" / "data" / "sample"
+FILES = ("captures.jsonl", "records.jsonl")
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(
+    lambda text: not text.isspace()
+)
+statements = st.fixed_dictionaries(
+    {},
+    optional={
+        "kind": st.sampled_from(["fact", "rule", "entity", "followup"]),
+        "layer": st.sampled_from(["core", "self", "note"]),
+        "title": texts,
+        "gist": texts,
+        "detail": texts,
+        "topics": st.lists(texts, max_size=3),
+        "aliases": st.lists(texts, max_size=3),
+        "salience": st.integers(0, 100),
+        "date": st.sampled_from(["2021", "2021-02", "2021-03-05", "2021-03-05..2022"]),
+        "phase": texts.map(lambda text: text[:200]),
+        "session": st.sampled_from(["s1", "s2"]),
+        "speaker": texts.map(lambda text: text[:200]),
+        "said_at": st.sampled_from(["2021-03-05T14:30:00+08:00", "1999-12-31T23:59:59.123456Z"]),
+    },
+)
+
+
+def exported(home: Path, scope: str, out: Path, source: Path | None = None) -> list[bytes]:
+    """Return the exported files of a scope, after an import where a source is given."""
+    with shiyi.open(home, model="none") as memory:
+        me = memory.scope(scope)
+        if source is not None:
+            report = me.import_(str(source))
+            assert (report.failed, report.errors) == (0, [])
+        me.export(str(out))
+    return [(out / name).read_bytes() for name in FILES]
+
+
+def test_sample_comes_back_byte_for_byte(tmp_path: Path) -> None:
+    """Export, import in a new home, export: the same bytes."""
+    first = exported(tmp_path / "a", "me", tmp_path / "out1", SAMPLE)
+    second = exported(tmp_path / "b", "me", tmp_path / "out2", tmp_path / "out1")
+
+    assert first == second
+    assert first[0].count(b"\n") == 460
+
+
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(st.tuples(texts, statements), min_size=1, max_size=8), texts)
+def test_anything_comes_back_byte_for_byte(
+    said: list[tuple[str, dict[str, Any]]], title: str
+) -> None:
+    """Whatever the words are, and also after an edit and an archive."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        with shiyi.open(place / "a", model="none") as memory:
+            me = memory.scope("me")
+            kept = [me.remember(text, **fields) for text, fields in said]
+            assert kept[0].record_id is not None
+            me.edit(kept[0].record_id, title=title, reason="更正")
+            me.archive(kept[0].record_id)
+            me.export(str(place / "out1"))
+        first = [(place / "out1" / file).read_bytes() for file in FILES]
+
+        assert exported(place / "b", "me", place / "out2", place / "out1") == first
+
+
+def test_ids_hold_in_another_scope(tmp_path: Path) -> None:
+    """What is exported from one scope keeps its ids and links in another."""
+    first = exported(tmp_path / "a", "me", tmp_path / "out1", SAMPLE)
+    second = exported(tmp_path / "b", "別處", tmp_path / "out2", tmp_path / "out1")
+
+    assert first == second
+
+
+def test_older_versions_are_written_too(me: shiyi.Scope, tmp_path: Path) -> None:
+    """history.jsonl holds what a record said before."""
+    id_ = me.remember("住台北").record_id
+    assert id_ is not None
+    me.edit(id_, gist="住台南")
+
+    counts = me.export(str(tmp_path / "out")).counts
+
+    lines = (tmp_path / "out" / "history.jsonl").read_text("utf-8").splitlines()
+    assert counts == {"captures": 1, "records": 1, "versions": 1}
+    assert [json.loads(one)["gist"] for one in lines] == ["住台北"]
+
+
+def test_markdown_is_for_people(tmp_path: Path) -> None:
+    """One file for each record and capture; the words stand as they were said."""
+    with shiyi.open(tmp_path / "home", model="none") as memory:
+        me = memory.scope("me")
+        words = "# 標題\r\n---\n正文 👍\x00 尾"
+        kept = me.remember(words, title="../../x: [y]", topics=["甲"], date="2021-03")
+        me.export(str(tmp_path / "out"), format="markdown")
+
+    note = next((tmp_path / "out" / "captures").rglob("*.md")).read_bytes()
+    card = next((tmp_path / "out" / "records").rglob("*.md"))
+    assert note.endswith(words.encode())
+    assert card.parent == tmp_path / "out" / "records" / "fact"
+    front = yaml.safe_load(card.read_text("utf-8").split("---\n")[1])
+    assert front["title"] == "../../x: [y]"
+    assert front["sources"] == [kept.capture_id]
+
+
+def test_export_is_private(me: shiyi.Scope, tmp_path: Path) -> None:
+    """Nobody else may read what is written."""
+    me.remember("祕密")
+    me.export(str(tmp_path / "out"))
+
+    assert (tmp_path / "out").stat().st_mode & 0o077 == 0
+    assert all(path.stat().st_mode & 0o077 == 0 for path in (tmp_path / "out").iterdir())
+
+
+def test_a_folder_in_use_is_left_alone(me: shiyi.Scope, tmp_path: Path) -> None:
+    """Export writes into a new or empty folder only, and only what is there."""
+    me.remember("甲")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("mine", "utf-8")
+
+    with pytest.raises(UsageError, match="not empty"):
+        me.export(str(tmp_path / "out"))
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine.txt"]
+
+
+def test_no_scope_no_folder(memory: shiyi.Memory, tmp_path: Path) -> None:
+    """A scope that is not there is named before a folder is made."""
+    with pytest.raises(NotFoundError):
+        memory.scope("x").export(str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
