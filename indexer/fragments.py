@@ -9,8 +9,8 @@ OVERLAP = 60  # units repeated at the start of the next fragment, as whole sente
 
 # Where a sentence may end. A mark inside 3.14, www.a.com or ?q=1 ends nothing.
 _END = re.compile(
-    r"""(?:[。！？…]|[!?](?![A-Za-z0-9=&]))[。！？!?…]*[」』”’）)】》"']*
-      | (?P<stop>\.)[.」』”’）)】》"']*(?=\s|$)
+    r"""(?:[。！？…]|[!?](?![A-Za-z0-9=&]))[。！？!?…]*[」』”’）)】》"']*[^\S\n]*
+      | (?P<stop>\.)[.」』”’）)】》"']*(?=\s|$)[^\S\n]*
       | \n+""",
     re.VERBOSE,
 )
@@ -85,8 +85,7 @@ def _goes_on(text: str, stop: int, end: int) -> bool:
     word = _LAST_WORD.search(text, max(0, stop - 12), stop)
     if word is not None and (word.group().lower() in _SHORTENED or len(word.group()) == 1):
         return True
-    follows = text[end : end + 2].lstrip(" ")
-    return follows[:1].islower()
+    return text[end : end + 1].islower()
 
 
 def _cut(text: str, start: int, end: int) -> int:

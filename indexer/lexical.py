@@ -91,7 +91,7 @@ class LiveOkapi(NonNegativeOkapi):
     @property
     def avgdl(self) -> float:
         """The mean length of the living documents, in terms."""
-        return self._total_length / self.corpus_size if self.corpus_size else 1.0
+        return self._total_length / self.corpus_size if self._total_length else 1.0
 
     def terms_of(self, slot: int) -> tuple[Array, Array]:
         """Return the keys, ascending, and frequencies of the terms of a document."""

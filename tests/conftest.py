@@ -1,0 +1,117 @@
+"""What tests of more than one folder use: hypothesis without deadlines, and a whole memory."""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+from shiyi.core.ids import derived_id
+from shiyi.core.text import text_sha256
+from shiyi.indexer.indexes import Indexes
+from shiyi.lifecycle.write import Words, edit, remember
+from shiyi.models.encoder import Encoder, load_encoder
+from shiyi.models.tokens import get_counter
+from shiyi.retrieval.results import SearchResult
+from shiyi.retrieval.search import Query, search
+from shiyi.store import Capture, Link, Record, Store
+
+# Machines that run tests are busy, and the dictionary of words takes a second to load.
+settings.register_profile("shiyi", deadline=None)
+settings.load_profile("shiyi")
+
+NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+
+
+class Memory:
+    """A home with its store and its indexes, as one process holds them."""
+
+    def __init__(self, home: Path, load: Callable[[], Encoder]) -> None:
+        self.home = home
+        self.load = load
+        self.store = Store(home, create=True)
+        self.indexes = Indexes(self.store, load)
+
+    def close(self) -> None:
+        self.indexes.close()
+        self.store.close()
+
+    def reopen(self, load: Callable[[], Encoder] | None = None) -> None:
+        """Forget everything that is in memory, as a new process would."""
+        self.indexes.close()
+        self.load = load or self.load
+        self.indexes = Indexes(self.store, self.load)
+
+    def say(self, text: str, scope: str = "me", **given: Any) -> dict[str, Any]:
+        """Remember words; `session`, `said_at`, `words_only`; what is left states the record."""
+        words = {k: given.pop(k) for k in ("session", "said_at", "speaker") if k in given}
+        words_only = given.pop("words_only", False)
+        return remember(self.store, scope, Words(text=text, **words), given, words_only=words_only)
+
+    def edit(self, record_id: str, scope: str = "me", **fields: Any) -> None:
+        edit(self.store, scope, record_id, fields)
+
+    def capture(self, name: str, text: str, scope: str = "me", **given: Any) -> str:
+        """Keep a capture whose id and times depend on nothing but its name."""
+        if "previous" in given:
+            given["previous_id"] = derived_id(scope, given.pop("previous"))
+        capture = Capture(
+            scope=scope, capture_id=derived_id(scope, name), text=text,
+            utf8_sha256=text_sha256(text), **{"recorded_at": NOW, **given},
+        )  # fmt: skip
+        self.store.write(scope, lambda t: {"added": sorted(t.add_captures([capture]))})
+        return capture.capture_id
+
+    def record(self, name: str, gist: str, scope: str = "me", **given: Any) -> str:
+        """Keep a record whose id and times depend on nothing but its name."""
+        values: Mapping[str, Any] = {
+            "version": 1, "kind": "fact", "layer": "core", "title": gist[:20], "created_at": NOW,
+            "updated_at": NOW, **given,
+        }  # fmt: skip
+        record = Record(scope=scope, record_id=derived_id(scope, name), gist=gist, **values)
+        self.store.write(scope, lambda t: {"none": t.add_records([record])})
+        return record.record_id
+
+    def quote(self, record: str, capture: str, start: int, end: int, scope: str = "me") -> None:
+        link = Link(
+            scope=scope, src=record, rel="quotes", dst=capture, span_start=start, span_end=end
+        )
+        self.store.write(scope, lambda t: {"none": t.add_links([link])})
+
+    def search(self, text: str, scope: str = "me", **options: Any) -> SearchResult:
+        query = Query(text=text, **{"now": NOW, "budget": 100_000, **options})
+        return search(self.indexes, scope, query, get_counter())
+
+
+@pytest.fixture
+def hashing(tmp_path: Path) -> Callable[[], Encoder]:
+    """How to load the encoder for tests."""
+    return lambda: load_encoder("hashing", cache=tmp_path)
+
+
+@pytest.fixture
+def keywords(tmp_path: Path) -> Callable[[], Encoder]:
+    """How to load no encoder."""
+    return lambda: load_encoder("none", cache=tmp_path)
+
+
+@pytest.fixture
+def make_memory(tmp_path: Path) -> Iterator[Callable[..., Memory]]:
+    """Make a memory in a home of its own, or open the one at `home`; closed after the test."""
+    made: list[Memory] = []
+
+    def make(load: Callable[[], Encoder], home: Path | None = None) -> Memory:
+        made.append(Memory(home or tmp_path / f"home{len(made)}", load))
+        return made[-1]
+
+    yield make
+    for memory in made:
+        memory.close()
+
+
+@pytest.fixture
+def memory(make_memory: Callable[..., Memory], hashing: Callable[[], Encoder]) -> Memory:
+    """An empty memory with the encoder for tests."""
+    return make_memory(hashing)
