@@ -1,28 +1,43 @@
 """What tests of more than one folder use: hypothesis without deadlines, and a whole memory."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
+from numpy.typing import NDArray
 
 from shiyi.core.ids import derived_id
 from shiyi.core.text import text_sha256
 from shiyi.indexer.indexes import Indexes
 from shiyi.lifecycle.write import Words, edit, remember
 from shiyi.models.encoder import Encoder, load_encoder
+from shiyi.models.hashing import HashingEncoder
 from shiyi.models.tokens import get_counter
 from shiyi.retrieval.results import SearchResult
 from shiyi.retrieval.search import Query, search
-from shiyi.store import Capture, Link, Record, Store
+from shiyi.store import Capture, Link, Record, Store, Transaction
 
 # Machines that run tests are busy, and the dictionary of words takes a second to load.
 settings.register_profile("shiyi", deadline=None)
 settings.load_profile("shiyi")
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+
+
+class Counting(HashingEncoder):
+    """The encoder for tests, with a list of the passages that it was given."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.embedded: list[str] = []
+
+    def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.embedded += texts
+        return super().encode_passages(texts)
 
 
 class Memory:
@@ -71,14 +86,24 @@ class Memory:
             "updated_at": NOW, **given,
         }  # fmt: skip
         record = Record(scope=scope, record_id=derived_id(scope, name), gist=gist, **values)
-        self.store.write(scope, lambda t: {"none": t.add_records([record])})
+
+        def add(transaction: Transaction) -> dict[str, Any]:
+            transaction.add_records([record])
+            return {}
+
+        self.store.write(scope, add)
         return record.record_id
 
     def quote(self, record: str, capture: str, start: int, end: int, scope: str = "me") -> None:
         link = Link(
             scope=scope, src=record, rel="quotes", dst=capture, span_start=start, span_end=end
         )
-        self.store.write(scope, lambda t: {"none": t.add_links([link])})
+
+        def add(transaction: Transaction) -> dict[str, Any]:
+            transaction.add_links([link])
+            return {}
+
+        self.store.write(scope, add)
 
     def search(self, text: str, scope: str = "me", **options: Any) -> SearchResult:
         query = Query(text=text, **{"now": NOW, "budget": 100_000, **options})
@@ -89,6 +114,12 @@ class Memory:
 def hashing(tmp_path: Path) -> Callable[[], Encoder]:
     """How to load the encoder for tests."""
     return lambda: load_encoder("hashing", cache=tmp_path)
+
+
+@pytest.fixture
+def counting() -> Counting:
+    """An encoder that remembers what it embedded."""
+    return Counting()
 
 
 @pytest.fixture

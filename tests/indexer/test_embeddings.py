@@ -1,0 +1,171 @@
+"""Vectors that are kept: append-only, whole after any crash, never computed twice."""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shiyi.indexer.embeddings import EmbeddingStore, passage_key
+
+DIMENSION = 4
+
+
+def key(n: int) -> bytes:
+    return hashlib.sha256(b"%d" % n).digest()
+
+
+def vector(n: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    return np.array([n, n + 0.25, -n, 1 / (n + 1)], np.float32)
+
+
+def fill(directory: Path, numbers: range) -> None:
+    with EmbeddingStore(directory, DIMENSION) as store:
+        store.add([key(n) for n in numbers], np.array([vector(n) for n in numbers]))
+
+
+def held(store: EmbeddingStore, numbers: range) -> list[int]:
+    """Return which numbers the store holds, having checked that they are exact."""
+    vectors, found = store.get([key(n) for n in numbers])
+    for n, row, there in zip(numbers, vectors, found, strict=True):
+        assert row.tolist() == (vector(n).tolist() if there else [0.0] * DIMENSION)
+        assert (key(n) in store) == there
+    return [n for n, there in zip(numbers, found, strict=True) if there]
+
+
+def test_what_is_added_is_kept(tmp_path: Path) -> None:
+    """Vectors come back bit by bit, at once and after reopening; others are missing."""
+    fill(tmp_path / "v", range(5))
+    with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
+        assert held(store, range(8)) == [0, 1, 2, 3, 4]
+        store.add([key(6)], np.array([vector(6)]))
+        assert held(store, range(8)) == [0, 1, 2, 3, 4, 6]
+        assert store.get([])[0].shape == (0, DIMENSION)
+    with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
+        assert held(store, range(8)) == [0, 1, 2, 3, 4, 6]
+        assert len(store) == 6
+
+
+def test_a_known_key_is_passed_over(tmp_path: Path) -> None:
+    """The files only grow, and only by what is new; what stands in them never changes."""
+    fill(tmp_path / "v", range(3))
+    before = [(tmp_path / "v" / name).read_bytes() for name in ("rows.f32", "keys.bin")]
+    fill(tmp_path / "v", range(3))
+    assert [(tmp_path / "v" / name).read_bytes() for name in ("rows.f32", "keys.bin")] == before
+
+    fill(tmp_path / "v", range(2, 5))
+    for name, old in zip(("rows.f32", "keys.bin"), before, strict=True):
+        new = (tmp_path / "v" / name).read_bytes()
+        assert new.startswith(old)
+        assert len(new) == len(old) // 3 * 5
+
+
+@pytest.mark.parametrize("name", ["rows.f32", "keys.bin"])
+def test_a_torn_tail_is_dropped(tmp_path: Path, name: str) -> None:
+    """Cut anywhere, either file still gives every vector before the cut, and takes new ones."""
+    fill(tmp_path / "v", range(3))
+    whole = (tmp_path / "v" / name).read_bytes()
+    rest = {p.name: p.read_bytes() for p in (tmp_path / "v").iterdir()}
+    for size in range(len(whole) + 1):
+        for other, content in rest.items():
+            (tmp_path / "v" / other).write_bytes(content)
+        (tmp_path / "v" / name).write_bytes(whole[:size])
+        with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
+            expected = list(range(size * 3 // len(whole)))
+            assert held(store, range(3)) == expected
+            store.add([key(n) for n in range(4)], np.array([vector(n) for n in range(4)]))
+            assert held(store, range(4)) == [0, 1, 2, 3]
+
+
+@given(place=st.integers(0, 10_000), bit=st.integers(0, 7), name=st.sampled_from(["rows", "keys"]))
+def test_a_flipped_bit_makes_one_vector_missing(
+    tmp_path_factory: pytest.TempPathFactory, place: int, bit: int, name: str
+) -> None:
+    """A damaged vector is never given out; it is added anew, and stays good after reopening."""
+    directory = tmp_path_factory.mktemp("v") / "v"
+    fill(directory, range(4))
+    path = next(directory.glob(f"{name}.*"))
+    content = bytearray(path.read_bytes())
+    place %= len(content)
+    content[place] ^= 1 << bit
+    path.write_bytes(bytes(content))
+    damaged = place * 4 // len(content)
+
+    with EmbeddingStore(directory, DIMENSION) as store:
+        assert held(store, range(4)) == [n for n in range(4) if n != damaged]
+        store.add([key(damaged)], np.array([vector(damaged)]))
+        assert held(store, range(4)) == [0, 1, 2, 3]
+    with EmbeddingStore(directory, DIMENSION) as store:
+        assert held(store, range(4)) == [0, 1, 2, 3]
+
+
+def test_an_addition_that_was_broken_off_spoils_nothing(tmp_path: Path) -> None:
+    """Rows without keys, as an interruption leaves them, do not shift the rows that follow."""
+    with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
+        store.add([key(0)], np.array([vector(0)]))
+        with (tmp_path / "v" / "rows.f32").open("ab") as file:
+            file.write(vector(9).tobytes() + b"xx")
+        store.add([key(1)], np.array([vector(1)]))
+        assert held(store, range(3)) == [0, 1]
+    with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
+        assert held(store, range(3)) == [0, 1]
+
+
+def test_the_files_are_private(tmp_path: Path) -> None:
+    """Only the owner can read what is derived from memories."""
+    fill(tmp_path / "v", range(1))
+    assert (tmp_path / "v").stat().st_mode & 0o777 == 0o700
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in (tmp_path / "v").iterdir())
+
+
+def test_nothing_is_embedded_twice(make_memory: Callable[..., Any], counting: Any) -> None:
+    """Searching, reindexing and reopening embed each different text exactly once."""
+    memory = make_memory(lambda: counting)
+    for n in range(5):
+        memory.say(f"第{n}天我们去爬山。", words_only=True)
+    memory.search("爬山")
+    assert len(counting.embedded) == 5
+
+    memory.search("爬山")
+    memory.indexes.reindex("me")
+    memory.indexes.reindex("me", full=True)
+    memory.reopen()
+    memory.search("爬山")
+    assert len(counting.embedded) == 5
+
+    memory.say("第1天我们去爬山。", words_only=True)  # the same words again
+    memory.say("第6天我们在家。", scope="you", words_only=True)
+    for _ in range(2):
+        memory.say("同样的话", scope="you", words_only=True)
+    memory.search("爬山")
+    memory.search("爬山", scope="you")
+    memory.indexes.reindex("you")
+    assert sorted(counting.embedded) == sorted(set(counting.embedded))
+    assert len(counting.embedded) == 7
+
+
+def test_a_damaged_vector_is_embedded_again(make_memory: Callable[..., Any], counting: Any) -> None:
+    """A reindex over a damaged vector ends with the bytes that it has without the damage."""
+    memory = make_memory(lambda: counting)
+    for n in range(3):
+        memory.say(f"第{n}天我们去爬山。", words_only=True)
+    first = memory.indexes.reindex("me").directory
+    expected = {path.name: path.read_bytes() for path in first.iterdir()}
+    rows = next(memory.home.glob("vectors/*/rows.f32"))
+    content = bytearray(rows.read_bytes())
+    content[700] ^= 4
+    rows.write_bytes(bytes(content))
+    memory.reopen()
+
+    again = memory.indexes.reindex("me").directory
+    assert {path.name: path.read_bytes() for path in again.iterdir()} == expected
+    assert len(counting.embedded) == 4
+
+
+def test_a_key_is_the_hash_of_the_passage() -> None:
+    """The name of a vector says exactly which text it is of."""
+    assert passage_key("雨") == hashlib.sha256("雨".encode()).digest()
