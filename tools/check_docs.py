@@ -111,8 +111,7 @@ def command_fault(line: str) -> str | None:
 def _takes_a_value(command: click.Command, flag: str) -> bool:
     parameters = [*command.params, *command_group.params]
     return any(
-        isinstance(one, click.Option) and flag in one.opts and not one.is_flag
-        for one in parameters
+        isinstance(one, click.Option) and flag in one.opts and not one.is_flag for one in parameters
     )
 
 

@@ -46,7 +46,7 @@ QUESTIONS = (
              ("r0076", "c0180")),
     Question("0912-345-678", "a phone number, kept once with full-width digits",
              ("r0129", "c0291")),
-    Question("古羅馬水道橋的混凝土配方", "nothing was ever said about this"),
+    Question("量子色動力學的重整化群方程", "nothing was ever said about this"),
 )  # fmt: skip
 
 
