@@ -72,12 +72,19 @@ class Memory:
         """Keep a capture whose id and times depend on nothing but its name."""
         if "previous" in given:
             given["previous_id"] = derived_id(scope, given.pop("previous"))
-        capture = Capture(
-            scope=scope, capture_id=derived_id(scope, name), text=text,
-            utf8_sha256=text_sha256(text), **{"recorded_at": NOW, **given},
-        )  # fmt: skip
-        self.store.write(scope, lambda t: {"added": sorted(t.add_captures([capture]))})
-        return capture.capture_id
+        return self.captures({name: text}, scope, **given)[0]
+
+    def captures(self, texts: Mapping[str, str], scope: str = "me", **given: Any) -> list[str]:
+        """Keep many captures in one write."""
+        rows = [
+            Capture(
+                scope=scope, capture_id=derived_id(scope, name), text=text,
+                utf8_sha256=text_sha256(text), **{"recorded_at": NOW, **given},
+            )
+            for name, text in texts.items()
+        ]  # fmt: skip
+        self.store.write(scope, lambda t: {"added": sorted(t.add_captures(rows))})
+        return [row.capture_id for row in rows]
 
     def record(self, name: str, gist: str, scope: str = "me", **given: Any) -> str:
         """Keep a record whose id and times depend on nothing but its name."""
