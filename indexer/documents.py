@@ -3,25 +3,28 @@
 A document is a pure function of the store's rows, so the index is a function of the store.
 """
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from shiyi.indexer.analyze import han_share, term_key, terms
+from shiyi.indexer.analyze import analyzer_fingerprint, han_share, term_key, terms
 from shiyi.indexer.fold import fold, to_simplified
-from shiyi.indexer.fragments import split
+from shiyi.indexer.fragments import LIMIT, NARROW, OVERLAP, split
 from shiyi.indexer.segment import Array, count_terms
 from shiyi.store import Capture, Link, Record
 from shiyi.store.kinds import KINDS, LAYERS, STATUSES
 
 RECORD, FRAGMENT = 0, 1
+_VERSION = 1  # of what this module makes of a row
 NO_DATE = np.iinfo(np.int32).min
 NEVER = np.iinfo(np.int64).max
 _NO_LAYER = 255
-_CONTEXT = 300  # characters of the turn before that are embedded with a turn
+_CONTEXT = 200  # characters of the turn before that are embedded with a turn
 _EPOCH = date(1970, 1, 1).toordinal()
 # Fields count as often as these: a name in a title says more than one in passing.
 _WEIGHTS = {"title": 2, "gist": 1, "detail": 1, "aliases": 2, "topics": 1}
@@ -61,6 +64,13 @@ class Document:
         return count_terms(
             term for text, weight in self.body for term in terms(text) for _ in range(weight)
         )
+
+
+@cache
+def documents_fingerprint() -> str:
+    """Return a name for everything that decides which documents the store's rows become."""
+    parts = [analyzer_fingerprint(), _VERSION, LIMIT, OVERLAP, NARROW, _CONTEXT, _WEIGHTS]
+    return hashlib.sha256(repr(parts).encode("utf-8")).hexdigest()[:16]
 
 
 def topic_key(topic: str) -> int:

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator
 
-# A unit is about one embedding token: a Han character, or three other characters.
-LIMIT = 400  # units; the default model reads 512 tokens, and the turn before needs room
+# A unit is at least an embedding token, mostly: a Han character, or four other characters.
+NARROW = 4
+LIMIT = 500  # units; the default model reads 512 tokens, and the turn before needs room
 OVERLAP = 60  # units repeated at the start of the next fragment, as whole sentences
 
 # Where a sentence may end. A mark inside 3.14, www.a.com or ?q=1 ends nothing.
@@ -31,7 +32,7 @@ def split(text: str) -> list[tuple[int, int]]:
     """
     if not text or text.isspace():
         return []
-    if len(text) <= LIMIT or (len(text) <= 3 * LIMIT and units(text) <= LIMIT):
+    if len(text) <= LIMIT or (len(text) <= NARROW * LIMIT and units(text) <= LIMIT):
         return [(0, len(text))]
     sentences = list(_sentences(text))
     spans: list[tuple[int, int]] = []
@@ -51,7 +52,7 @@ def split(text: str) -> list[tuple[int, int]]:
 def units(text: str) -> float:
     """Return about how many embedding tokens `text` has."""
     wide = len(text) - len(_WIDE.sub("", text))
-    return wide + (len(text) - wide) / 3
+    return wide + (len(text) - wide) / NARROW
 
 
 def _overlap_start(sentences: list[tuple[int, int, float]], first: int, last: int) -> int:
@@ -92,9 +93,9 @@ def _cut(text: str, start: int, end: int) -> int:
     """Return `end`, or a place where the piece that begins at `start` is within the limit."""
     if end - start <= LIMIT:
         return end
-    if end - start <= 3 * LIMIT and units(text[start:end]) <= LIMIT:
+    if end - start <= NARROW * LIMIT and units(text[start:end]) <= LIMIT:
         return end
-    low, high = start + 1, min(end, start + 3 * LIMIT)
+    low, high = start + 1, min(end, start + NARROW * LIMIT)
     while low < high:
         middle = (low + high + 1) // 2
         if units(text[start:middle]) <= LIMIT:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from shiyi.core.errors import IndexUnusableError, ModelUnavailableError
-from shiyi.indexer.analyze import analyzer_fingerprint
+from shiyi.indexer.documents import documents_fingerprint
 from shiyi.indexer.embeddings import EmbeddingStore
 from shiyi.indexer.generation import Generation, open_current, scope_directory
 from shiyi.indexer.index import ScopeIndex
@@ -154,7 +154,7 @@ class Indexes:
         manifest = generation.manifest
         if manifest.home_id != self._store.home_id or manifest.scope != scope:
             raise IndexUnusableError("it belongs to another home")
-        if manifest.analyzer != analyzer_fingerprint():
+        if manifest.analyzer != documents_fingerprint():
             raise IndexUnusableError("another version of the analyzer made it")
         if not self._store.holds(manifest.seq):
             raise IndexUnusableError("it is ahead of the database")

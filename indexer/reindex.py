@@ -15,8 +15,14 @@ import numpy as np
 from shiyi.core.errors import IndexUnusableError
 from shiyi.core.files import owner_only
 from shiyi.core.iterate import batched
-from shiyi.indexer.analyze import analyzer_fingerprint
-from shiyi.indexer.documents import COLUMNS, Document, record_document, row, topic_key
+from shiyi.indexer.documents import (
+    COLUMNS,
+    Document,
+    documents_fingerprint,
+    record_document,
+    row,
+    topic_key,
+)
 from shiyi.indexer.embeddings import EmbeddingStore, passage_key
 from shiyi.indexer.generation import (
     EMBEDDED,
@@ -92,7 +98,7 @@ def build_generation(
             home_id=store.home_id,
             scope=scope,
             seq=seq,
-            analyzer=analyzer_fingerprint(),
+            analyzer=documents_fingerprint(),
             encoder=model.encoder.fingerprint if model else "",
             calibration=model.calibration.digest if model else "",
             documents=len(columns),
@@ -168,7 +174,7 @@ class _TermCounter:
     """
 
     def __init__(self, reuse: Generation | None) -> None:
-        usable = reuse is not None and reuse.manifest.analyzer == analyzer_fingerprint()
+        usable = reuse is not None and reuse.manifest.analyzer == documents_fingerprint()
         self._known = reuse if usable else None
         self._position = 0
 
