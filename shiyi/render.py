@@ -88,8 +88,8 @@ def _import(answer: ImportResult) -> str:
         lines.append(f"  … and {answer.failed - _ERRORS_SHOWN} more; --json lists up to 100.")
     if answer.waiting:
         lines.append(
-            "They are found by their words at once. `shiyi reindex` embeds them, so that they are "
-            "found by meaning too."
+            "They are found by their words at once, and by meaning after `shiyi reindex` (a few "
+            "are embedded by the next search itself)."
         )
     return "\n".join(lines)
 
@@ -189,7 +189,11 @@ def _show(answer: ShowResult) -> str:
 
 
 def _fields(fields: dict[str, Any]) -> list[str]:
-    return [f"{name:<13} {visible(_plain(value))}" for name, value in fields.items() if value]
+    return [
+        f"{name:<14} {visible(_plain(value))}"
+        for name, value in fields.items()
+        if value and value != "unknown"
+    ]
 
 
 def _list(answer: ListResult) -> str:

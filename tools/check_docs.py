@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 _LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (?P<text>.+)$", re.MULTILINE)
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-_COMMAND = re.compile(r"(?:^\$ |^|`)(?P<line>shiyi [^`|>\n]+)", re.MULTILINE)
+_COMMAND = re.compile(r"(?:^\$ |`|\| )(?P<line>shiyi [^`|>\n]+)", re.MULTILINE)
 _TARGET = re.compile(r"(?:^|`|\$ )make (?P<target>[a-z-]+)", re.MULTILINE)
 _NOT_IN_A_NAME = re.compile(r"[^\w\- ]")
 

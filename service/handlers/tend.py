@@ -20,16 +20,18 @@ def handle_init(session: Session, _: str, request: ask.InitRequest) -> answer.In
     created = not (session.home / "shiyi.duckdb").exists()
     session.create = True
     store = session.store
-    mode, notes = "hybrid", []
+    model, mode, notes = session.settings.model, "hybrid", []
     start = time.perf_counter()
     try:
-        session.load_encoder().encode_queries(["拾忆"])
+        encoder = session.load_encoder()
+        encoder.encode_queries(["拾忆"])
+        model = encoder.name
     except ModelUnavailableError as error:
         mode, notes = "keyword", [str(error)]
     return answer.InitResult(
         home=str(store.home),
         created=created,
-        model=session.settings.model,
+        model=model,
         mode=mode,
         seconds=round(time.perf_counter() - start, 1),
         notes=notes,
