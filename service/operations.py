@@ -17,7 +17,7 @@ class Operation:
     request and response are pydantic models in `service/requests.py` and `service/responses.py`;
     room is the module of `service/handlers/` with its handler, a function of (session, scope,
     request). repeatable: doing it twice is as good as once. scoped: it works inside one scope.
-    creates_home: a missing home is made. is_job: it may take long and reports progress.
+    creates_home: a missing home is made. job: it may take long, and reports its progress in these.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Operation:
     repeatable: bool
     scoped: bool = True
     creates_home: bool = False
-    is_job: bool = False
+    job: Literal["bytes", "documents"] | None = None
 
     @property
     def handler(self) -> str:
@@ -68,7 +68,7 @@ OPERATIONS: tuple[Operation, ...] = (
         permission="write",
         repeatable=True,
         creates_home=True,
-        is_job=True,
+        job="bytes",
     ),
     Operation(
         name="search",
@@ -124,7 +124,7 @@ OPERATIONS: tuple[Operation, ...] = (
         permission="write",
         repeatable=True,
         scoped=False,
-        is_job=True,
+        job="documents",
     ),
     Operation(
         name="status",
@@ -164,7 +164,7 @@ OPERATIONS: tuple[Operation, ...] = (
         permission="write",
         repeatable=True,
         scoped=False,
-        is_job=True,
+        job="documents",
     ),
     Operation(
         name="version",

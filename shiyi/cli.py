@@ -103,26 +103,37 @@ def run(operation: Operation, values: Mapping[str, Any], options: Mapping[str, A
 @contextlib.contextmanager
 def _progress(operation: Operation) -> Iterator[Any]:
     """Show a progress bar on a terminal's standard error, and nothing elsewhere."""
-    if not (operation.is_job and sys.stderr.isatty()):
+    if not (operation.job and sys.stderr.isatty()):
         yield None
         return
     from rich.console import Console
     from rich.progress import (
         BarColumn,
+        DownloadColumn,
         MofNCompleteColumn,
         Progress,
         SpinnerColumn,
         TextColumn,
         TimeRemainingColumn,
+        TransferSpeedColumn,
     )
 
+    amounts = (
+        (DownloadColumn(), TransferSpeedColumn())
+        if operation.job == "bytes"
+        else (MofNCompleteColumn(), TextColumn("{task.fields[rate]}"))
+    )
     columns = (
-        SpinnerColumn(), TextColumn(operation.name), BarColumn(), MofNCompleteColumn(),
-        TimeRemainingColumn(),
+        SpinnerColumn(), TextColumn(operation.name), BarColumn(), *amounts, TimeRemainingColumn(),
     )  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(operation.name, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task(operation.name, total=None, rate="")
+
+        def report(done: int, total: int) -> None:
+            speed = bar.tasks[0].speed
+            bar.update(task, completed=done, total=total, rate=f"{speed:.0f}/s" if speed else "")
+
+        yield report
 
 
 def read_words(given: str | None, file: str | None) -> str:

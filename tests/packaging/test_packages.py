@@ -74,6 +74,13 @@ def test_public_names_are_sorted_and_complete() -> None:
     assert set(dir(shiyi)) >= set(shiyi.__all__)
 
 
+def test_every_list_of_names_is_true(modules: dict[str, Path]) -> None:
+    """Wherever a module lists what it gives, each name is there; ruff holds their order."""
+    for name in modules:
+        module = importlib.import_module(name)
+        assert all(hasattr(module, one) for one in getattr(module, "__all__", [])), name
+
+
 def test_version_is_the_one_in_pyproject(root: Path) -> None:
     """What is installed says the version that the tree has."""
     content = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
