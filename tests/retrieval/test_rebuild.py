@@ -1,0 +1,205 @@
+"""The index is a function of the store: any history answers as a fresh build does."""
+
+from collections.abc import Callable
+from datetime import date
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from shiyi.core.errors import ModelUnavailableError
+from shiyi.indexer.index import Filter
+from shiyi.lifecycle.write import edit
+from shiyi.models.calibration import fit_calibration
+from shiyi.models.encoder import Encoder
+from shiyi.models.hashing import HashingEncoder
+
+WORDS = [
+    "今天",
+    "下雨",
+    "咖啡",
+    "計程車",
+    "王小明",
+    "RTX4090",
+    "0912-345-678",
+    "coffee",
+    "walks",
+    "。",
+    "電話",
+]
+TEXT = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
+LONG = st.builds(lambda text: f"{text}。" * 60, TEXT)
+NAME = st.integers(0, 7)
+STEP = st.one_of(
+    st.tuples(st.just("capture"), NAME, st.one_of(TEXT, LONG), st.none() | NAME),
+    st.tuples(st.just("record"), NAME, TEXT, st.sampled_from(["core", "self", "note"])),
+    st.tuples(st.just("edit"), NAME, TEXT, st.sampled_from(["active", "archived"])),
+    st.tuples(st.just("quote"), NAME, NAME),
+    st.tuples(st.just("say"), TEXT, st.sampled_from(["a", "b", None])),
+    st.tuples(st.just("search"), TEXT),
+    st.tuples(st.just("reindex"), st.booleans()),
+    st.tuples(st.just("reopen")),
+)
+FILTERS = [
+    Filter(),
+    Filter(statuses=frozenset({"active"}), topics=frozenset({"咖啡"})),
+    Filter(layers=frozenset({"self"}), since=date(2026, 1, 2), until=date(2026, 1, 5)),
+]
+QUERIES = [
+    "咖啡 coffee",
+    "0912 345 678",
+    "今天王小明坐出租車",
+    "walking",
+    "RTX4090 電話",
+    "海底撈月",
+]
+ONE_STORE = settings(
+    max_examples=12,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+SCOPES = count()
+
+
+def calibrated() -> Encoder:
+    """The encoder for tests with constants of its own, so that it can find nothing, too."""
+    encoder = HashingEncoder()
+    texts = [" ".join(WORDS[n:]) for n in range(len(WORDS))]
+    encoder.calibration = fit_calibration(encoder, texts, WORDS, sources="tests")
+    return encoder
+
+
+def no_encoder() -> Encoder:
+    raise ModelUnavailableError("No model.")
+
+
+class Player:
+    """Does steps to one scope; steps that make no sense yet do nothing."""
+
+    def __init__(self, memory: Any, scope: str) -> None:
+        self.memory, self.scope = memory, scope
+        self.captures: dict[int, str] = {}
+        self.records: dict[int, str] = {}
+
+    def play(self, step: tuple[Any, ...]) -> None:
+        getattr(self, step[0])(*step[1:])
+
+    def capture(self, name: int, text: str, previous: int | None) -> None:
+        if name not in self.captures:
+            before = {} if previous in {None, name} else {"previous": f"c{previous}"}
+            self.captures[name] = self.memory.capture(f"c{name}", text, self.scope, **before)
+
+    def record(self, name: int, text: str, layer: str) -> None:
+        if name not in self.records:
+            self.records[name] = self.memory.record(
+                f"r{name}", text, self.scope, layer=layer, topics=("咖啡",) if name % 2 else (),
+                date_start=date(2026, 1, name + 1) if name % 3 else None,
+            )  # fmt: skip
+
+    def edit(self, name: int, text: str, status: str) -> None:
+        if name in self.records:
+            fields = {"gist": text, "status": status}
+            edit(self.memory.store, self.scope, self.records[name], fields)
+
+    def quote(self, record: int, capture: int) -> None:
+        if record in self.records and capture in self.captures:
+            ids = self.records[record], self.captures[capture]
+            self.memory.quote(*ids, 0, 5, self.scope)
+
+    def say(self, text: str, session: str | None) -> None:
+        self.memory.say(text, self.scope, session=session)
+
+    def search(self, text: str) -> None:
+        self.memory.search(f"{text} 雨", self.scope)
+
+    def reindex(self, full: bool) -> None:
+        keywords_only = self.memory.load is no_encoder
+        self.memory.indexes.reindex(self.scope, full=full, keywords_only=keywords_only)
+
+    def reopen(self) -> None:
+        self.memory.reopen()
+
+    def answers(self) -> list[dict[str, Any]]:
+        found = [
+            self.memory.search(query, self.scope, filter=filter_, limit=limit)
+            for query in QUERIES
+            for filter_, limit in zip(FILTERS, (20, 20, 5), strict=True)
+        ]
+        return [one.model_dump() for one in found]
+
+
+@pytest.fixture
+def by_meaning(make_memory: Callable[..., Any]) -> Any:
+    return make_memory(calibrated)
+
+
+@pytest.fixture
+def by_words(make_memory: Callable[..., Any]) -> Any:
+    return make_memory(no_encoder)
+
+
+def same_from_any_history(memory: Any, steps: list[tuple[Any, ...]]) -> None:
+    player = Player(memory, f"s{next(SCOPES)}")
+    for step in steps:
+        player.play(step)
+    live = player.answers()
+    memory.reopen()
+    assert player.answers() == live
+    player.reindex(full=False)
+    assert player.answers() == live
+    player.reindex(full=True)
+    memory.reopen()
+    assert player.answers() == live
+
+
+@ONE_STORE
+@given(steps=st.lists(STEP, min_size=3, max_size=20))
+def test_any_history_answers_as_a_rebuild_does(
+    by_meaning: Any, steps: list[tuple[Any, ...]]
+) -> None:
+    """Words, edits, quotes, late turns and reopening: live, reopened and rebuilt answers agree."""
+    same_from_any_history(by_meaning, steps)
+
+
+@ONE_STORE
+@given(steps=st.lists(STEP, min_size=3, max_size=20))
+def test_any_history_answers_as_a_rebuild_does_without_a_model(
+    by_words: Any, steps: list[tuple[Any, ...]]
+) -> None:
+    """With keywords alone, too, the history of an index leaves no trace in its answers."""
+    same_from_any_history(by_words, steps)
+
+
+def test_a_turn_that_came_before_the_one_it_answers(make_memory: Callable[..., Any]) -> None:
+    """A reply that is kept before what it replies to is embedded with it once that is there."""
+    memory = make_memory(calibrated)
+    memory.capture("filler", "今天下雨")
+    memory.indexes.reindex("me")
+    memory.capture("later", "好的，明天見。", previous="earlier")
+    memory.search("咖啡")
+    memory.indexes.reindex("me")
+    memory.capture("last", "再見。", previous="later")
+    memory.search("咖啡")
+    memory.capture("earlier", "我們去喝咖啡吧。")
+    live = [hit.model_dump() for hit in memory.search("咖啡").hits]
+    memory.indexes.reindex("me", full=True)
+
+    assert [hit.model_dump() for hit in memory.search("咖啡").hits] == live
+    assert live[0]["snippet"]["text"] == "我們去喝咖啡吧。"
+    replies = [hit for hit in live if hit["snippet"]["text"] == "好的，明天見。"]
+    assert replies[0]["parts"]["neighbour"] > 0
+
+
+def test_the_store_alone_decides(make_memory: Callable[..., Any]) -> None:
+    """Another process that only reads the same home answers the same."""
+    memory = make_memory(calibrated)
+    for n in range(10):
+        memory.say(f"{WORDS[n]} {WORDS[n - 1]}", session="s")
+    memory.indexes.reindex("me")
+    memory.say("後來又喝了咖啡", session="s")
+    before = [memory.search(query).model_dump() for query in QUERIES]
+    memory.close()
+    other = make_memory(calibrated, memory.home)
+
+    assert [other.search(query).model_dump() for query in QUERIES] == before
