@@ -13,7 +13,7 @@ from shiyi.indexer.segment import Array
 faiss: Any = _faiss  # its stubs leave out half of what is used here
 EXACT_LIMIT = 20_000  # documents; above, 1-bit RaBitQ finds candidates that are scored exactly
 RERANK = 400  # candidates scored exactly; recall@10 ≥ 0.99 at a million vectors
-_QUERY_BITS = 8
+_CODES_FROM = 1 / 8  # share of the vectors that a filter must leave for the codes to be of use
 _ROUND = 6  # decimals; engines differ in the seventh
 
 
@@ -67,13 +67,12 @@ class VectorTable:
 
     def scores_of(self, query: Array, slots: Array) -> Array:
         """Return the inner product of `query` with the given slots, float64 (len(slots),)."""
-        base = len(self._base)
-        rows = np.empty((len(slots), self.dimension), np.float32)
-        old = slots < base
-        rows[old] = self._base[slots[old]]
-        rows[~old] = self._added[slots[~old] - base]
+        query = np.ascontiguousarray(query, np.float32)
         found = np.empty(len(slots), np.float32)
-        _inner_products(np.ascontiguousarray(query, np.float32), rows, found)
+        base = len(self._base)
+        old = slots < base
+        found[old] = _inner_products_of(query, self._base, slots[old])
+        found[~old] = _inner_products_of(query, self._added, slots[~old] - base)
         return np.round(found.astype(np.float64), _ROUND)
 
     @property
@@ -90,18 +89,31 @@ class VectorTable:
         selected = np.flatnonzero(allowed[:base])
         added = base + np.flatnonzero(allowed[base : self.slots])
         if len(selected) > EXACT_LIMIT:
-            packed = np.packbits(allowed[:base], bitorder="little")
-            selector = faiss.IDSelectorBitmap(base, faiss.swig_ptr(packed))
-            parameters = faiss.RaBitQSearchParameters(sel=selector, qb=_QUERY_BITS)
-            query_row = np.ascontiguousarray(query[None], np.float32)
-            selected = self._coarse.search(query_row, RERANK, params=parameters)[1][0]
-            selected = selected[selected >= 0]
+            selected = self._nearest(query, selected, allowed)
         return np.concatenate([selected, added])
+
+    def _nearest(self, query: Array, selected: Array, allowed: Array) -> Array:
+        """Return the selected slots of the base that are nearest, by their codes or exactly.
+
+        The codes know no filter, so more of them are asked for than are wanted. Where a filter
+        leaves few, reading just those vectors costs no more than reading all codes.
+        """
+        share = len(selected) / len(self._base)
+        if share >= _CODES_FROM:
+            query_row = np.ascontiguousarray(query[None], np.float32)
+            found: Array = self._coarse.search(query_row, int(RERANK / share))[1][0]
+            found = found[found >= 0]
+            found = found[allowed[found]][:RERANK]
+            if len(found) >= RERANK // 2:
+                return found
+        scores = self.scores_of(query, selected)
+        kept = min(RERANK, len(selected))
+        return selected[np.argpartition(-scores, kept - 1)[:kept]]
 
 
 def quantise(vectors: Array) -> bytes:
     """Return a serialised 1-bit index of vectors float32 (n, d); deterministic."""
-    index = faiss.index_factory(vectors.shape[1], "RaBitQ", faiss.METRIC_INNER_PRODUCT)
+    index = faiss.index_factory(vectors.shape[1], "RaBitQfs", faiss.METRIC_INNER_PRODUCT)
     threads = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
     try:
@@ -120,3 +132,15 @@ def _inner_products(query: Array, rows: Array, out: Array) -> None:
             faiss.swig_ptr(out), faiss.swig_ptr(query), faiss.swig_ptr(rows),
             rows.shape[1], len(rows),
         )  # fmt: skip
+
+
+def _inner_products_of(query: Array, rows: Array, positions: Array) -> Array:
+    """Return what the same kernel makes of some of the rows, without copying them."""
+    found = np.empty(len(positions), np.float32)
+    if len(positions):
+        wanted = np.ascontiguousarray(positions, np.int64)
+        faiss.fvec_inner_products_by_idx(
+            faiss.swig_ptr(found), faiss.swig_ptr(query), faiss.swig_ptr(rows),
+            faiss.swig_ptr(wanted), rows.shape[1], 1, len(positions),
+        )  # fmt: skip
+    return found
