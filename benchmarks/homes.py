@@ -63,7 +63,8 @@ def members(count: int) -> list[bool]:
     """Tell which documents `part` holds: whole dialogues, 13 in 100 of them."""
     dialogues = -(-count // _TURNS)
     chosen = np.random.default_rng(8).random(dialogues) < PART_SHARE
-    return np.repeat(chosen, _TURNS)[:count].tolist()
+    inside: list[bool] = np.repeat(chosen, _TURNS)[:count].tolist()
+    return inside
 
 
 def home_of(count: int) -> Path:

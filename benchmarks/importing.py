@@ -21,26 +21,28 @@ def rows(sizes: Sequence[int], wanted: set[int]) -> Iterator[Row]:
     if 7 not in wanted or not sizes:
         return
     texts = iter(list(corpus.texts(4000)))
-    with tempfile.TemporaryDirectory(prefix="shiyi-bench-") as place:
-        with shiyi.open(Path(place) / "home", model="none") as memory:
-            scope = memory.scope("import")
+    with (
+        tempfile.TemporaryDirectory(prefix="shiyi-bench-") as place,
+        shiyi.open(Path(place) / "home", model="none") as memory,
+    ):
+        scope = memory.scope("import")
 
-            def take_in(count: int) -> float:
-                """Return the seconds that it takes to import `count` records."""
-                lines = [json.dumps({"type": "record", **_record(next(texts))}) for _ in range(count)]
-                file = Path(place) / "part.jsonl"
-                file.write_text("\n".join(lines), "utf-8")
-                start = time.perf_counter()
-                done = scope.import_(str(file))
-                taken = time.perf_counter() - start
-                assert done.records == count, done
-                return taken
+        def take_in(count: int) -> float:
+            """Return the seconds that it takes to import `count` records."""
+            lines = [json.dumps(_record(next(texts))) for _ in range(count)]
+            file = Path(place) / "part.jsonl"
+            file.write_text("\n".join(lines), "utf-8")
+            start = time.perf_counter()
+            done = scope.import_(str(file))
+            taken = time.perf_counter() - start
+            assert done.records == count, done
+            return taken
 
-            take_in(1000)
-            batch, single = [], []
-            for _ in range(_BATCHES):
-                batch.append(take_in(_BATCH))
-                single += [take_in(1) for _ in range(10)]
+        take_in(1000)
+        batch, single = [], []
+        for _ in range(_BATCHES):
+            batch.append(take_in(_BATCH))
+            single += [take_in(1) for _ in range(10)]
     per_batch, one = float(np.median(batch)), float(np.median(single))
     yield Row(
         row=7,

@@ -3,9 +3,8 @@
 import gc
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -14,13 +13,16 @@ Calls = Mapping[str, Callable[[int], object]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One line of the table. `measured` is what is held to the limit; at_least turns it round."""
+    """One line of the table. `measured` is what is held to the limit; at_least turns it round.
+
+    A row without a limit is of a size for which none was set.
+    """
 
     row: int
     what: str
     size: int
     measured: float
-    limit: float
+    limit: float | None
     unit: str = "×"
     ours: str = ""
     peer: str = ""
@@ -28,9 +30,17 @@ class Row:
     notes: str = ""
 
     @property
-    def passed(self) -> bool:
-        """Whether the limit is kept."""
+    def passed(self) -> bool | None:
+        """Whether the limit is kept; None where there is none."""
+        if self.limit is None:
+            return None
         return self.measured >= self.limit if self.at_least else self.measured <= self.limit
+
+    def written(self, value: float) -> str:
+        """Write a value in the unit of the row; small ratios as fractions."""
+        if self.unit == "×" and 0 < value < 0.5:
+            return f"1/{1 / value:.3g}"
+        return f"{value:.3g}{self.unit if self.unit == '×' else ' ' + self.unit}".strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +88,7 @@ def cpu_of(call: Callable[[], object]) -> float:
 
 def milliseconds(value: float) -> str:
     """Write a time for the table."""
-    return f"{value:.3f} ms" if value < 1 else f"{value:.3g} ms" if value < 1000 else f"{value / 1000:.3g} s"
+    return f"{value:.3g} ms" if value < 1000 else f"{value / 1000:.3g} s"
 
 
 def memory_of_this_process() -> dict[str, int]:
@@ -98,5 +108,3 @@ def one_thread() -> None:
 
 
 Result = Row | Skipped
-Rows = Iterable[Result]
-Kind = Literal["quick", "full"]
