@@ -102,7 +102,7 @@ def _search(answer: SearchResult) -> str:
     lines = []
     for hit in answer.hits:
         head = [hit.kind or "capture", _days(hit.date_start, hit.date_end), hit.speaker, hit.title]
-        lines.append(f"{hit.rank}. {visible(' · '.join(part for part in head if part))}")
+        lines.append(f"{hit.rank}. {_line(' · '.join(part for part in head if part))}")
         lines.append(f"   {_marked(hit.snippet)}")
         lines.append(f"   {_why(hit)}")
         name = f" ({visible(hit.external_id)})" if hit.external_id else ""
@@ -198,7 +198,7 @@ def _fields(fields: dict[str, Any]) -> list[str]:
 
 def _list(answer: ListResult) -> str:
     lines = [
-        f"{item.id}  {item.kind or item.type:12} {item.date or '':10}  {visible(item.title)}"
+        f"{item.id}  {item.kind or item.type:12} {item.date or '':10}  {_line(item.title)}"
         f"{'' if item.status in {None, 'active'} else f'  [{item.status}]'}"
         for item in answer.items
     ]
