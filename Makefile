@@ -35,8 +35,8 @@ types: $(READY) ## strict types
 	$(BIN)/python tools/link_types.py
 	$(BIN)/mypy
 
-bench: $(READY) ## speed and quality, measured
-	$(BIN)/python benchmarks/search_quality.py
+bench: $(READY) ## speed and memory beside peers; BENCH=--quick takes a minute
+	$(BIN)/python benchmarks/run.py $(BENCH)
 
 docs-check: $(READY) ## generated files, commands and links in the documents
 	$(BIN)/python tools/generate.py --check
