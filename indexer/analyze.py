@@ -25,7 +25,7 @@ from shiyi.core.files import make_private_directory
 from shiyi.indexer.fold import Folded, fold, is_traditional, to_mainland_words
 from shiyi.models.cache import default_cache
 
-VERSION = 2
+VERSION = 3
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\u3005\u3007"
 _SYLLABIC = "\u3040-\u30ff\u31f0-\u31ff\uac00-\ud7af\u3105-\u312f"
@@ -47,7 +47,7 @@ _PIECES = re.compile(
         | \+?\d{{7,15}}
       )(?!\d|\.\d) )
     | (?P<number> \d+(?:,\d{{3}})+(?:\.\d+)?(?!\d) )
-    | (?P<code>  [a-z0-9]++(?:[-_./:\#][a-z0-9]++)+ )
+    | (?P<code>  [a-z0-9]++(?:[-_./:\#][a-z0-9]++)+ | \d++[a-z]++\d[a-z0-9]*+ )
     | (?P<word>  [^\W\d_{_HAN}{_SYLLABIC}][^\W_{_HAN}{_SYLLABIC}]*
                  (?:[\u0300-\u036f]+[^\W_{_HAN}{_SYLLABIC}]*)*(?:['’][a-z]+)? )
     | (?P<digits> \d+ )

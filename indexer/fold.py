@@ -97,6 +97,8 @@ def is_traditional(text: str) -> bool:
 
 
 def _convert(name: str, text: str) -> str:
+    if "\0" in text:  # for OpenCC the text would end there
+        return "\0".join(_convert(name, part) for part in text.split("\0"))
     try:
         converted: str = _converter(name).convert(text)
     except UnicodeEncodeError:
