@@ -72,6 +72,7 @@ SPELLINGS = [
     ("01062345678", ["010-62345678", "010-6234-5678", "+86 10 6234 5678", "(010) 62345678"]),
     ("scp820", ["SCP-820", "scp-820", "SCP_820", "ＳＣＰ－８２０", "id:SCP-820", "SCP820"]),
     ("v1.2.3", ["v1.2.3", "V1.2.3", "版本v1.2.3。"]),
+    ("01m8q2vgwcxfbg0j", ["01M8Q2VGWCXFBG0J", "見01M8Q2VGWCXFBG0J。"]),
     ("rtx4090", ["RTX4090", "rtx-4090", "买了RTX4090显卡", "gpu/RTX4090"]),
     ("ann.lee@x.co.uk", ["ann.lee@x.co.uk", "Ann.Lee@X.co.uk", "mailto:ann.lee@x.co.uk",
     "邮箱ann.lee@x.co.uk。",

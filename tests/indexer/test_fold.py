@@ -5,7 +5,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shiyi.indexer.fold import fold, fold_with_spans, is_traditional, to_simplified
+from shiyi.indexer.fold import (
+    fold,
+    fold_with_spans,
+    is_traditional,
+    to_mainland_words,
+    to_simplified,
+)
 
 S2T = opencc.OpenCC("s2t")
 SIMPLIFIED = "今天我们去爬山头发现在后来皇后理发师电话汉语国家爱听说读写语言图书馆"
@@ -111,6 +117,13 @@ def test_what_is_invisible_does_not_keep_marks_apart() -> None:
 def test_simplifying_keeps_the_length(text: str) -> None:
     """Spans need no second map, because one character becomes one."""
     assert len(to_simplified(text)) == len(text)
+
+
+def test_a_nul_ends_nothing() -> None:
+    """What follows a NUL is folded by its phrases like the rest."""
+    for text in ("後\0來", "\0乾隆", "頭髮\0\0發現乾燥"):
+        assert fold(text) == "\0".join(map(fold, text.split("\0")))
+    assert to_mainland_words("\0計程車") == "\0出租车"
 
 
 def test_half_a_surrogate_pair_is_no_trouble() -> None:

@@ -1,0 +1,155 @@
+"""One score from its parts: numbers worked by hand."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shiyi.models.calibration import Calibration
+from shiyi.retrieval import fuse as fuse_module
+from shiyi.retrieval.fuse import Evidence, fuse, knows_something
+
+NONE = np.zeros(1, np.float32)
+E5 = Calibration(
+    NONE, NONE, NONE, sources="hand", model="hand", prior_sd=0.085, divisor=4.0,
+    gate_coverage=0.5, gate_bm25=30.0, floor=0.22, floor_slope=0.03,
+)  # fmt: skip
+
+
+def evidence(count: int, **given: Any) -> Evidence:
+    """Return evidence of `count` embedded documents in which nothing was found."""
+    values: dict[str, Any] = {
+        "cosine": np.zeros(count), "embedded": np.ones(count, bool), "bm25": np.zeros(count),
+        "coverage": np.zeros(count), "exact": np.zeros(count), "han": np.zeros(count),
+        "previous": np.full(count, -1), "sample": np.arange(count), "searched": count,
+        "query_han": 0.0,
+    }  # fmt: skip
+    given = {k: np.array(v) if isinstance(v, list) else v for k, v in given.items()}
+    return Evidence(**{**values, **given})
+
+
+def test_dense_counts_in_standard_deviations() -> None:
+    """The cosine is divided by four times the spread, which leans on the usual one."""
+    found = fuse(evidence(3, cosine=[0.3, 0.1, -0.1]), E5)
+
+    variance = (0.2**2 + 0.0**2 + 0.2**2) / 3
+    spread = ((3 * variance + 10 * 0.085**2) / (3 + 10)) ** 0.5
+    assert found.spread == pytest.approx(spread, abs=1e-9)
+    assert found.dense == pytest.approx(
+        [0.3 / (4 * spread), 0.1 / (4 * spread), -0.1 / (4 * spread)]
+    )
+
+
+def test_the_spread_is_that_of_the_embedded_ones() -> None:
+    """A document without a vector says nothing of how the others are spread."""
+    found = fuse(evidence(3, cosine=[0.3, 0.1, 0.0], embedded=[True, True, False]), E5)
+
+    assert found.spread == pytest.approx(((3 * 0.01 + 10 * 0.085**2) / 13) ** 0.5, abs=1e-9)
+
+
+def test_words_count_as_far_as_their_best_hit_carries() -> None:
+    """Half the query covered, or thirty points of BM25, is full trust; less is less."""
+    half = fuse(evidence(2, bm25=[6.0, 3.0], coverage=[0.5, 0.2]), E5)
+    assert (half.gate, half.best_bm25) == (1.0, 6.0)
+    assert half.lexical == pytest.approx([1.0, 0.5])
+
+    little = fuse(evidence(2, bm25=[6.0, 3.0], coverage=[0.15, 0.1]), E5)
+    assert little.gate == pytest.approx(max(0.15 / 0.5, 6.0 / 30.0))
+    assert little.lexical == pytest.approx([0.3, 0.15])
+
+    long = fuse(evidence(1, bm25=[24.0], coverage=[0.1]), E5)
+    assert long.gate == pytest.approx(24.0 / 30.0)
+    assert fuse(evidence(1, bm25=[45.0]), E5).gate == 1.0
+
+
+def test_another_script_is_lent_what_its_vector_earns() -> None:
+    """A document that could share no word gets the level of the nearest five that could."""
+    found = fuse(
+        evidence(
+            7, cosine=[0.4, 0.2, 0.1, 0.1, 0.0, -0.1, 0.3], bm25=[10.0, 5.0, 0, 0, 0, 10.0, 0],
+            coverage=[0.5, 0, 0, 0, 0, 0, 0], han=[1, 1, 1, 1, 1, 1, 0.2], query_han=1.0,
+        ),
+        E5,
+    )  # fmt: skip
+
+    level = (1.0 + 0.5 + 0 + 0 + 0) / 5  # the sixth of the same script is not among the five
+    assert found.other_script.tolist() == [False] * 6 + [True]
+    assert found.lexical == pytest.approx([1.0, 0.5, 0, 0, 0, 1.0, level * 0.3 / 0.4])
+
+
+def test_another_script_never_loses_what_its_words_earn() -> None:
+    """The loan is a floor, and there is none without a document of the query's own script."""
+    found = fuse(evidence(2, cosine=[0.4, 0.1], bm25=[1.0, 8.0], han=[1, 0], query_han=1.0), E5)
+    assert found.lexical[1] == pytest.approx(8.0 / 30.0)
+    alone = fuse(evidence(1, cosine=[0.4], han=[0], query_han=1.0), E5)
+    assert alone.lexical.tolist() == [0.0]
+
+
+def test_turns_lend_to_their_neighbours() -> None:
+    """A quarter of what the turn before earns over the median, a tenth of what the next does."""
+    found = fuse(evidence(4, exact=[0.0, 1.0, 0.0, 0.0], previous=[-1, 0, 1, -1]), E5)
+
+    assert found.neighbour.tolist() == pytest.approx([0.1, 0.0, 0.25, 0.0])
+    assert found.score.tolist() == pytest.approx([0.1, 1.0, 0.25, 0.0])
+
+
+def test_of_two_replies_the_better_one_lends() -> None:
+    """Where a dialogue branches, the best of the next turns counts, once."""
+    found = fuse(evidence(3, exact=[0.0, 1.0, 0.5], previous=[-1, 0, 0]), E5)
+
+    assert found.neighbour[0] == pytest.approx(0.1 * (1.0 - 0.5))
+
+
+def test_an_identifier_counts_beside_the_rest() -> None:
+    """The share of the query's identifiers is added as it is."""
+    found = fuse(evidence(2, exact=[0.5, 0.0], bm25=[1.0, 2.0], coverage=[0.5, 0.5]), E5)
+
+    assert found.score == pytest.approx([0.5 + 0.5, 1.0])
+
+
+@given(st.integers(0, 30), st.integers(0, 100))
+def test_the_parts_add_up(count: int, seed: int) -> None:
+    """The score is the sum of its parts, finite, for any evidence at all."""
+    random = np.random.default_rng(seed)
+    some = evidence(
+        count, cosine=random.normal(0, 0.2, count), embedded=random.random(count) < 0.8,
+        bm25=random.random(count) * 20, coverage=random.random(count),
+        exact=random.random(count).round(), han=random.random(count), query_han=random.random(),
+        previous=random.integers(-1, max(count, 1), count) if count else np.zeros(0, int),
+    )  # fmt: skip
+    found = fuse(some, E5)
+
+    assert np.isfinite(found.score).all()
+    assert found.score == pytest.approx(found.dense + found.lexical + found.exact + found.neighbour)
+
+
+def test_tiny_scopes_are_no_trouble() -> None:
+    """One document, or none, has a spread; without vectors the words are believed in full."""
+    one = fuse(evidence(1, cosine=[0.5]), E5)
+    assert one.spread == pytest.approx((10 * 0.085**2 / 11) ** 0.5, abs=1e-9)
+    none = fuse(evidence(0), E5)
+    assert none.spread == pytest.approx(0.085)
+    assert (none.best_bm25, len(none.score)) == (0.0, 0)
+    words = fuse(evidence(2, embedded=[False, False], bm25=[1.0, 2.0], coverage=[0.01, 0.02]), E5)
+    assert (words.gate, words.lexical.tolist()) == (1.0, [0.5, 1.0])
+
+
+def test_the_floor_grows_with_the_scope() -> None:
+    """The best of many unrelated texts is nearer than the best of few, so more is asked of it."""
+    assert knows_something(evidence(1, cosine=[0.23], searched=100), E5)
+    assert not knows_something(evidence(1, cosine=[0.21], searched=100), E5)
+    assert not knows_something(evidence(1, cosine=[0.23], searched=200), E5)
+    assert knows_something(evidence(1, cosine=[0.26], searched=200), E5)
+    assert not knows_something(evidence(0), E5)
+
+
+def test_what_is_named_outright_is_known() -> None:
+    """An identifier, or a document that holds most of the query, needs no vector."""
+    assert knows_something(evidence(1, exact=[0.5]), E5)
+    assert knows_something(evidence(1, coverage=[fuse_module._SURE_COVERAGE]), E5)
+    assert not knows_something(evidence(1, coverage=[fuse_module._SURE_COVERAGE - 0.01]), E5)
+    words = {"embedded": [False], "coverage": [fuse_module._KEYWORD_FLOOR]}
+    assert knows_something(evidence(1, **words), E5)
+    assert not knows_something(evidence(1, **words | {"coverage": [0.0]}), E5)
