@@ -110,7 +110,7 @@ def _recall(found: list[str], gold: dict[str, int]) -> float:
 
 
 def _ndcg(found: list[str], gold: dict[str, int]) -> float:
-    """Return nDCG with linear gains, as in Järvelin and Kekäläinen (2002), discount log2(rank+1)."""
+    """Return nDCG: linear gains, discount log2(rank + 1), as Järvelin and Kekäläinen (2002)."""
     discounts = 1 / np.log2(np.arange(2, DEPTH + 2))
     got = sum(gold.get(one, 0) * d for one, d in zip(found, discounts, strict=False))
     best = sum(g * d for g, d in zip(sorted(gold.values(), reverse=True), discounts, strict=False))
