@@ -30,6 +30,8 @@ class Indexes:
         self._model: Model | None = None
         self._model_error: str | None = None
         self._open: dict[str, ScopeIndex] = {}
+        # Slots and kept vectors when those that wait were last looked for, where many wait.
+        self._missing: dict[str, tuple[int, int]] = {}
         self.notes: list[str] = []
 
     def close(self) -> None:
@@ -186,9 +188,11 @@ class Indexes:
 
     def _embed_waiting(self, index: ScopeIndex, model: Model) -> None:
         waiting = index.waiting()
-        if len(waiting):
+        state = (index.slots, len(model.embeddings))
+        if len(waiting) and self._missing.get(index.scope) != state:
             waiting = self._take_kept(index, model, waiting)
         if len(waiting) > _EMBED_AT_ONCE:
+            self._missing[index.scope] = state
             self.notes.append(
                 f"{len(waiting)} of {len(index)} documents are found by keywords only until "
                 "`shiyi reindex` has embedded them."

@@ -295,3 +295,15 @@ def test_dates_and_places_are_told(memory: Any) -> None:
     assert (hit.date_start, hit.speaker, hit.external_id) == ("2026-02-03", "王小明", "x-1")
     assert (hit.path, hit.modified) == (f"me/captures/{capture}#0-3", said.isoformat())
     assert (hit.kind, hit.layer, hit.title, hit.fidelity) == (None, None, None, "verbatim")
+
+
+def test_indexing_changes_no_stored_text(memory: Any) -> None:
+    """Only the index is folded: what was said is read back as it was said."""
+    text = "後來ＡＢＣ①㎡ﬁ\u200b㊗️e\u0301，計程車。\x00 İß"
+    kept = memory.say(text)
+    memory.search("後來")
+    memory.indexes.reindex("me")
+
+    assert memory.store.capture("me", kept["capture_id"]).text == text
+    assert memory.store.versions("me", kept["record_id"])[-1].gist == text
+    assert memory.search("后来 abc").hits[0].snippet.text == text
