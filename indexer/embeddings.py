@@ -68,8 +68,11 @@ class EmbeddingStore:
     def __len__(self) -> int:
         return self._size
 
-    def add(self, keys: Sequence[bytes], vectors: Array) -> None:
-        """Append vectors (n, dimension), durable when this returns; known keys are passed over."""
+    def add(self, keys: Sequence[bytes], vectors: Array, *, durable: bool = True) -> None:
+        """Append vectors (n, dimension); known keys are passed over.
+
+        Unless `durable`, a power cut may take them back: what it leaves fails its checksum.
+        """
         fresh = {key: i for i, key in enumerate(keys) if key not in self}
         if not fresh:
             return
@@ -82,7 +85,8 @@ class EmbeddingStore:
             left = memoryview(content.tobytes())
             while left:
                 left = left[file.write(left) :]
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         for key in fresh:
             self._fresh[key] = self._size
             self._size += 1

@@ -228,7 +228,8 @@ class Indexes:
         keys = index.passage_keys(waiting)
         first = {key: place for place, key in reversed(list(enumerate(keys)))}
         passages = index.passages(self._store, waiting[list(first.values())])
-        model.embeddings.add(list(first), model.encoder.encode_passages_quickly(passages))
+        raw = model.encoder.encode_passages_quickly(passages)
+        model.embeddings.add(list(first), raw, durable=False)  # quickly made again, if need be
         self._take_kept(index, model, waiting)
 
 
