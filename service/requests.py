@@ -1,8 +1,9 @@
 """What each operation is asked with. Field descriptions are the help of every door."""
 
+import os
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from shiyi.core.ids import MAX_EXTERNAL_ID
@@ -30,6 +31,13 @@ def _flag(name: str) -> JsonDict:
 def _without_blanks(names: list[str]) -> list[str]:
     return [name for name in names if name.strip()]
 
+
+def _as_text(path: Any) -> Any:
+    return os.fspath(path) if isinstance(path, os.PathLike) else path
+
+
+# A path, as text or as pathlib has it.
+Place = Annotated[str, BeforeValidator(_as_text)]
 
 # On the command line an empty list is written as one empty name.
 Names = Annotated[list[str], AfterValidator(_without_blanks)]
@@ -108,7 +116,7 @@ class RememberRequest(_Statement):
 class ImportRequest(Request):
     """Take in a file or folder."""
 
-    path: str = Field(description="a file, a folder or a zip", json_schema_extra=_ARGUMENT)
+    path: Place = Field(description="a file, a folder or a zip", json_schema_extra=_ARGUMENT)
     format: ImportFormat = Field("auto", description="what it is; found out by itself")
 
 
@@ -197,15 +205,15 @@ class DoctorRequest(Request):
 class ExportRequest(Request):
     """Write plain files."""
 
-    path: str = Field(description="a new or empty directory", json_schema_extra=_ARGUMENT)
+    path: Place = Field(description="a new or empty directory", json_schema_extra=_ARGUMENT)
     format: Literal["jsonl", "markdown"] = Field("jsonl", description="for programs or people")
 
 
 class CalibrateRequest(Request):
     """Measure the constants of the model in use."""
 
-    passages: Annotated[str, Field(description="a file of texts to find, one a line")]
-    queries: Annotated[str, Field(description="a file of questions, one a line")]
+    passages: Place = Field(description="a file of texts to find, one a line")
+    queries: Place = Field(description="a file of questions, one a line")
     sources: str = Field("own texts", max_length=2000, description="where they are from")
 
 

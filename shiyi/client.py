@@ -4,6 +4,7 @@ Made from the table of operations by tools/generate.py; do not edit.
 """
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from shiyi.connection import Connection
@@ -85,7 +86,7 @@ class Scope:
 
     def import_(
         self,
-        path: str,
+        path: str | PathLike[str],
         *,
         format: ImportFormat = "auto",
     ) -> "responses.ImportResult":
@@ -247,7 +248,7 @@ class Scope:
 
     def export(
         self,
-        path: str,
+        path: str | PathLike[str],
         *,
         format: Literal["jsonl", "markdown"] = "jsonl",
     ) -> "responses.ExportResult":
@@ -308,8 +309,8 @@ class Memory(Connection):
     def calibrate(
         self,
         *,
-        passages: str,
-        queries: str,
+        passages: str | PathLike[str],
+        queries: str | PathLike[str],
         sources: str = "own texts",
     ) -> "responses.CalibrateResult":
         """Measure an embedding model's own constants from texts of yours.

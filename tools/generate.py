@@ -13,6 +13,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import click
+from pydantic import BeforeValidator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
@@ -30,6 +31,7 @@ Made from the table of operations by tools/generate.py; do not edit.
 """
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from shiyi.connection import Connection
@@ -152,6 +154,8 @@ def _docstring(operation: Operation, fields: dict[str, FieldInfo]) -> Iterator[s
 
 def _parameter(name: str, field: FieldInfo) -> str:
     annotation = _source_of(field.annotation)
+    if any(isinstance(one, BeforeValidator) for one in field.metadata):
+        annotation = f"{annotation} | PathLike[str]"  # read by requests.Place
     if field.is_required():
         return f"{name}: {annotation}"
     default = field.get_default(call_default_factory=True)

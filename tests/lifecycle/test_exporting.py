@@ -95,7 +95,7 @@ def test_older_versions_are_written_too(me: shiyi.Scope, tmp_path: Path) -> None
     assert id_ is not None
     me.edit(id_, gist="住台南")
 
-    counts = me.export(str(tmp_path / "out")).counts
+    counts = me.export(tmp_path / "out").counts
 
     lines = (tmp_path / "out" / "history.jsonl").read_text("utf-8").splitlines()
     assert counts == {"captures": 1, "records": 1, "versions": 1}
@@ -122,7 +122,7 @@ def test_markdown_is_for_people(tmp_path: Path) -> None:
 def test_export_is_private(me: shiyi.Scope, tmp_path: Path) -> None:
     """Nobody else may read what is written."""
     me.remember("祕密")
-    me.export(str(tmp_path / "out"))
+    me.export(tmp_path / "out")
 
     assert (tmp_path / "out").stat().st_mode & 0o077 == 0
     assert all(path.stat().st_mode & 0o077 == 0 for path in (tmp_path / "out").iterdir())
@@ -135,7 +135,7 @@ def test_a_folder_in_use_is_left_alone(me: shiyi.Scope, tmp_path: Path) -> None:
     (tmp_path / "out" / "mine.txt").write_text("mine", "utf-8")
 
     with pytest.raises(UsageError, match="not empty"):
-        me.export(str(tmp_path / "out"))
+        me.export(tmp_path / "out")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine.txt"]
 
 

@@ -33,7 +33,7 @@ def all_items(scope: shiyi.Scope, what: Any = "records") -> list[Any]:
 
 def test_second_import_adds_nothing_and_says_so(me: shiyi.Scope) -> None:
     """The same files again meet what is there."""
-    first, second = me.import_(str(SAMPLE)), me.import_(str(SAMPLE))
+    first, second = me.import_(SAMPLE), me.import_(SAMPLE)
 
     assert (first.captures, first.records, first.unchanged, first.failed) == (460, 272, 0, 0)
     assert (second.captures, second.records, second.versions) == (0, 0, 0)
