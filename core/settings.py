@@ -64,8 +64,8 @@ def load_settings(home: Path, **given: str | None) -> Settings:
 def _read_settings_file(path: Path, names: set[str]) -> dict[str, str]:
     try:
         content = tomllib.loads(path.read_text("utf-8-sig"))
-    except FileNotFoundError:
-        return {}
+    except (FileNotFoundError, NotADirectoryError):
+        return {}  # what is wrong with such a home, the store says
     except OSError as error:
         raise UsageError(
             f"{path} cannot be read: {error.strerror}. Correct it or remove it."

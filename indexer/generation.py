@@ -224,9 +224,13 @@ class CardWriter:
         content = json.dumps(card, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         self._pointers.append(self._pointers[-1] + self._file.write(content.encode("utf-8")))
 
+    def close(self) -> None:
+        """Release the file."""
+        self._file.close()
+
     def finish(self) -> None:
         """Write the pointers and close."""
-        self._file.close()
+        self.close()
         pointers = np.asarray(self._pointers, np.int64)
         np.save(self._directory / "card_pointers.npy", pointers, allow_pickle=False)
 

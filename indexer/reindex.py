@@ -5,7 +5,9 @@ new one is whole. What the old generation already knows (terms of unchanged docu
 was embedded before is not computed again.
 """
 
+import shutil
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -85,9 +87,8 @@ def build_generation(
     Raises OSError when the disk is full, ModelUnavailableError when the model fails, and
     IndexUnusableError when the result does not score as rank_bm25 does.
     """
-    building = begin(scope_directory(store.home, scope))
     seq = store.last_seq
-    with owner_only():
+    with owner_only(), _building(scope_directory(store.home, scope)) as building:
         columns = _write_documents(
             store, scope, building, model=model if embed else None, reuse=reuse, progress=progress
         )
@@ -107,6 +108,17 @@ def build_generation(
         )
 
 
+@contextmanager
+def _building(directory: Path) -> Iterator[Path]:
+    """Give a directory to build in; what a build that fails has written makes room again."""
+    building = begin(directory)
+    try:
+        yield building
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        raise
+
+
 def _write_documents(
     store: Store,
     scope: str,
@@ -116,43 +128,65 @@ def _write_documents(
     reuse: Generation | None,
     progress: Progress,
 ) -> Array:
-    """Write postings, cards, topics and columns; embed what is new. Return the columns."""
-    segment, cards = SegmentBuilder(building), CardWriter(building)
+    """Write what is known of every document, and embed what is new. Return the columns."""
     embedder = _Embedder(model) if model else None
-    rows: list[tuple[Any, ...]] = []
-    parts: list[Array] = []
-    topic_keys: list[int] = []
-    topic_pointers = [0]
-    counter = _TermCounter(reuse)
     total = sum(store.counts(scope)[name] for name in ("captures", "records"))
     owners, owner = 0, ""
-    for document in _documents(store, scope):
-        segment.add(*counter.count(document))
-        cards.add(document.card)
-        key = passage_key(document.passage)
-        rows.append(row(document, key))
-        topic_keys += sorted({topic_key(topic) for topic in document.topics})
-        topic_pointers.append(len(topic_keys))
+    with closing(_DocumentWriter(building, reuse)) as writer:
+        for document in _documents(store, scope):
+            key = writer.add(document)
+            if embedder:
+                embedder.add(key, document.passage)
+            if document.key[1] != owner:
+                owners, owner = owners + 1, document.key[1]
+                progress(owners, total)
         if embedder:
-            embedder.add(key, document.passage)
-        if len(rows) == _ROWS:
-            parts.append(np.array(rows, COLUMNS))
-            rows.clear()
-        if document.key[1] != owner:
-            owners, owner = owners + 1, document.key[1]
-            progress(owners, total)
-    if embedder:
-        embedder.flush()
-    columns = np.concatenate([*parts, np.array(rows, COLUMNS)])
-    segment.finish()
-    cards.finish()
-    for name, array in (
-        ("columns", columns),
-        ("topic_pointers", np.asarray(topic_pointers, np.int64)),
-        ("topic_keys", np.asarray(topic_keys, np.uint64)),
-    ):
-        np.save(building / f"{name}.npy", array, allow_pickle=False)
-    return columns
+            embedder.flush()
+        return writer.finish()
+
+
+class _DocumentWriter:
+    """Writes postings, cards, topics and columns of documents given in order."""
+
+    def __init__(self, building: Path, reuse: Generation | None) -> None:
+        self._directory = building
+        self._segment, self._cards = SegmentBuilder(building), CardWriter(building)
+        self._counter = _TermCounter(reuse)
+        self._rows: list[tuple[Any, ...]] = []
+        self._parts: list[Array] = []
+        self._topic_keys: list[int] = []
+        self._topic_pointers = [0]
+
+    def add(self, document: Document) -> bytes:
+        """Append a document and return the SHA-256 of its passage."""
+        self._segment.add(*self._counter.count(document))
+        self._cards.add(document.card)
+        key = passage_key(document.passage)
+        self._rows.append(row(document, key))
+        if len(self._rows) == _ROWS:
+            self._parts.append(np.array(self._rows, COLUMNS))
+            self._rows.clear()
+        self._topic_keys += sorted({topic_key(topic) for topic in document.topics})
+        self._topic_pointers.append(len(self._topic_keys))
+        return key
+
+    def finish(self) -> Array:
+        """Write what is left and return the columns."""
+        columns = np.concatenate([*self._parts, np.array(self._rows, COLUMNS)])
+        self._segment.finish()
+        self._cards.finish()
+        for name, array in (
+            ("columns", columns),
+            ("topic_pointers", np.asarray(self._topic_pointers, np.int64)),
+            ("topic_keys", np.asarray(self._topic_keys, np.uint64)),
+        ):
+            np.save(self._directory / f"{name}.npy", array, allow_pickle=False)
+        return columns
+
+    def close(self) -> None:
+        """Release the files."""
+        self._segment.close()
+        self._cards.close()
 
 
 def _documents(store: Store, scope: str) -> Iterator[Document]:

@@ -95,10 +95,14 @@ class SegmentBuilder:
         self._sizes.append(len(keys))
         self._lengths.append(int(frequencies.sum(dtype=np.int64)))
 
-    def finish(self) -> None:
-        """Write the files and remove the scratch."""
+    def close(self) -> None:
+        """Release the scratch files."""
         self._keys.close()
         self._frequencies.close()
+
+    def finish(self) -> None:
+        """Write the files and remove the scratch."""
+        self.close()
         forward = np.zeros(len(self._sizes) + 1, np.int64)
         np.cumsum(self._sizes, out=forward[1:])
         total = int(forward[-1])

@@ -78,7 +78,7 @@ class BeirReader:
             raise UsageError("A document has an _id and a text.")
         check_text(text)
         metadata = _metadata(content)
-        if self._seen.again(external_id, text):
+        if self._seen.again(f"{metadata.get('scope')}\0{external_id}", text):
             self._reading.skip(SAME_AGAIN)
             return None
         session = _session(metadata)
