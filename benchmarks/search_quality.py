@@ -91,8 +91,8 @@ def _measure(
             query["text"][-4000:], limit=100 if limited else DEPTH, budget=1_000_000,
             channel=channel, weak=True,
         )  # fmt: skip
-        strict = scope.search(query["text"][-4000:], limit=1, channel=channel)
-        silent += strict.outcome == "empty"
+        if channel == "hybrid":
+            silent += scope.search(query["text"][-4000:], limit=1).outcome == "empty"
         found = [hit.external_id for hit in answer.hits]
         if limited:
             found = [one for one in found if orders.get(one, -1) < meta["seq"]]
@@ -138,7 +138,7 @@ def _orders(directory: Path) -> dict[str, int]:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
 
 
 def print_row(row: dict[str, Any]) -> None:
