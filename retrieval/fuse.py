@@ -12,6 +12,7 @@ from shiyi.indexer.segment import Array
 from shiyi.models.calibration import Calibration
 
 _PRIOR_WEIGHT = 10  # documents; keeps the spread sane in a tiny scope
+_ACROSS_LANGUAGES = 0.04  # texts on one subject are that much farther apart in two languages
 _OTHER_SCRIPT = 0.5  # difference of Han shares above which two texts cannot share words
 _SAME_SCRIPT_HITS = 5
 _FROM_PREVIOUS = 0.25
@@ -91,16 +92,20 @@ def fuse(evidence: Evidence, calibration: Calibration) -> Fused:
 def knows_something(evidence: Evidence, calibration: Calibration) -> bool:
     """Tell whether anything in the scope is about the query.
 
-    The best of n unrelated cosines grows with n, so the floor does too. An exact identifier, or a
+    The best of n unrelated cosines grows with n, so the floor does too; it is lower where the
+    nearest text is in another script than the query. An exact identifier, or a
     document that holds nearly all that the query asks for, is an answer whatever the vectors say.
     """
     if evidence.exact.any() or float(evidence.coverage.max(initial=0.0)) >= _SURE_COVERAGE:
         return True
     if not evidence.embedded.any():
         return float(evidence.coverage.max(initial=0.0)) >= _KEYWORD_FLOOR
-    best = float(evidence.cosine[evidence.embedded].max())
+    nearest = int(np.where(evidence.embedded, evidence.cosine, -np.inf).argmax())
     grown = calibration.floor_slope * np.log2(max(evidence.searched, 1) / 100)
-    return bool(best - grown >= calibration.floor)
+    floor = calibration.floor + grown
+    if abs(evidence.han[nearest] - evidence.query_han) > _OTHER_SCRIPT:
+        floor -= _ACROSS_LANGUAGES
+    return bool(evidence.cosine[nearest] >= floor)
 
 
 def _spread(evidence: Evidence, calibration: Calibration) -> float:

@@ -153,3 +153,11 @@ def test_what_is_named_outright_is_known() -> None:
     words = {"embedded": [False], "coverage": [fuse_module._KEYWORD_FLOOR]}
     assert knows_something(evidence(1, **words), E5)
     assert not knows_something(evidence(1, **words | {"coverage": [0.0]}), E5)
+
+
+def test_the_floor_is_lower_across_languages() -> None:
+    """Where the nearest text is in another script than the query, less is asked of it."""
+    assert knows_something(evidence(1, cosine=[0.19], searched=100, query_han=1.0), E5)
+    assert not knows_something(evidence(1, cosine=[0.17], searched=100, query_han=1.0), E5)
+    both = evidence(2, cosine=[0.19, 0.20], searched=100, han=[0.0, 1.0], query_han=1.0)
+    assert not knows_something(both, E5)
