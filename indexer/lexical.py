@@ -6,11 +6,10 @@ same question from postings. The number of documents, their lengths and the docu
 are exact at every moment, so any sequence of changes ranks as a fresh build does.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from rank_bm25 import BM25Okapi
@@ -24,7 +23,11 @@ B = 0.4
 
 def non_negative_idf(documents: float, frequency: float) -> float:
     """Return ln(1 + (N - df + 1/2) / (df + 1/2)), Lucene's form of the Okapi idf."""
-    return math.log(1.0 + (documents - frequency + 0.5) / (frequency + 0.5))
+    return float(_idf(documents, frequency))
+
+
+def _idf(documents: float, frequency: Any) -> Any:
+    return np.log(1.0 + (documents - frequency + 0.5) / (frequency + 0.5))
 
 
 class NonNegativeOkapi(BM25Okapi):  # type: ignore[misc]
@@ -54,6 +57,16 @@ class _Postings:
         self.documents[self.size] = document
         self.frequencies[self.size] = frequency
         self.size += 1
+
+
+class _Term(NamedTuple):
+    """A term of a query: where its postings lie in the base, and what it tells."""
+
+    key: int
+    count: int
+    start: int
+    end: int
+    idf: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +145,11 @@ class LiveOkapi(NonNegativeOkapi):
         self._total_length -= int(self._lengths[slot])
         self._forget()
 
+    def _prepare_when_due(self) -> None:
+        """Compute all weights once queries have paid as much as that costs, and may go on to."""
+        if self._weights is None and self._weighed > len(self._base.documents):
+            self.prepare()
+
     def _forget(self) -> None:
         """Drop what was computed from the statistics before a change."""
         self._weights = self._norms = None
@@ -143,11 +161,12 @@ class LiveOkapi(NonNegativeOkapi):
         frequency = np.diff(base.pointers)
         if self._frequency_change:
             changed = np.fromiter(self._frequency_change, np.uint64, len(self._frequency_change))
-            places = np.minimum(np.searchsorted(base.keys, changed), len(base.keys) - 1)
-            known = base.keys[places] == changed if len(base.keys) else np.zeros(0, bool)
+            places = np.searchsorted(base.keys, changed)
+            places[places == len(base.keys)] = 0
+            known = base.keys[places] == changed if len(base.keys) else np.zeros(len(places), bool)
             by = np.fromiter(self._frequency_change.values(), np.int64, len(changed))
             frequency[places[known]] += by[known]
-        idf = np.log(1.0 + (self.corpus_size - frequency + 0.5) / (frequency + 0.5))
+        idf = _idf(self.corpus_size, frequency)
         part = self._saturation(base.documents, base.frequencies)
         part *= np.repeat(idf, np.diff(base.pointers))
         self._weights = part
@@ -158,30 +177,34 @@ class LiveOkapi(NonNegativeOkapi):
 
     def scores_of_keys(self, keys: Iterable[int]) -> Array:
         """Return what `get_scores` does, for terms given by their keys."""
+        self._prepare_when_due()
         scores = np.zeros(self.slots)
-        for _, documents, weights in self._contributions(Counter(keys)):
-            np.add.at(scores, documents, weights)
+        for term in self._look_up(Counter(keys)):
+            for documents, weights in self._contributions(term):
+                np.add.at(scores, documents, weights)
         if self._dead:
             scores[~self.alive[: self.slots]] = 0.0
         return scores
 
     def search(self, query: Iterable[str]) -> LexicalScores:
         """Return scores and coverage of every slot, float64."""
+        self._prepare_when_due()
         scores, covered = np.zeros(self.slots), np.zeros(self.slots)
-        counts = Counter(map(term_key, query))
-        for idf, documents, weights in self._contributions(counts):
-            np.add.at(scores, documents, weights)
-            np.add.at(covered, documents, idf)
+        mass = 0.0
+        for term in self._look_up(Counter(map(term_key, query))):
+            mass += term.idf
+            for documents, weights in self._contributions(term):
+                np.add.at(scores, documents, weights)
+                np.add.at(covered, documents, term.idf)
         if self._dead:
             dead = ~self.alive[: self.slots]
             scores[dead] = covered[dead] = 0.0
-        mass = sum(map(self.idf_of, counts))
         return LexicalScores(scores, covered / mass if mass else covered)
 
     def slots_with(self, key: int) -> list[int]:
         """Return the living slots that hold a term, ascending."""
-        start, end = self._base_range(key)
-        found = self._base.documents[start:end]
+        (term,) = self._look_up({key: 1})
+        found = self._base.documents[term.start : term.end]
         postings = self._delta.get(key)
         if postings is not None:
             found = np.concatenate([found, postings.documents[: postings.size]])
@@ -190,34 +213,43 @@ class LiveOkapi(NonNegativeOkapi):
 
     def idf_of(self, key: int) -> float:
         """Return the idf of a term among the living documents."""
-        start, end = self._base_range(key)
-        return self._idf(end - start, key)
+        (term,) = self._look_up({key: 1})
+        return term.idf
 
-    def _contributions(self, counts: Mapping[int, int]) -> Iterator[tuple[float, Array, Array]]:
-        """Yield (idf, documents, weights) of each term, in the base and then in the delta."""
-        base = self._base
-        if self._weighed > len(base.documents) and self._weights is None:
-            self.prepare()  # queries have paid as much as this costs, and more may come
-        for key, count in counts.items():
-            start, end = self._base_range(key)
-            idf = self._idf(end - start, key)
-            if end > start:
-                documents = base.documents[start:end]
-                if self._weights is None:
-                    weights = idf * self._saturation(documents, base.frequencies[start:end])
-                    self._weighed += end - start
-                else:
-                    weights = self._weights[start:end]
-                yield idf, documents, weights if count == 1 else count * weights
-            postings = self._delta.get(key)
-            if postings is not None:
-                documents = postings.documents[: postings.size]
-                weights = idf * self._saturation(documents, postings.frequencies[: postings.size])
-                yield idf, documents, weights if count == 1 else count * weights
+    def _look_up(self, counts: Mapping[int, int]) -> Iterator[_Term]:
+        """Yield where the postings of each term lie, and its idf."""
+        keys, base = np.fromiter(counts, np.uint64, len(counts)), self._base
+        places = base.keys.searchsorted(keys)
+        places[places == len(base.keys)] = 0
+        starts, ends = base.pointers[places], base.pointers[places]
+        if len(base.keys):
+            ends = np.where(base.keys[places] == keys, base.pointers[places + 1], starts)
+        frequency = ends - starts
+        if self._frequency_change:
+            changes = (self._frequency_change.get(key, 0) for key in counts)
+            frequency += np.fromiter(changes, np.int64, len(counts))
+        idf = _idf(self.corpus_size, frequency)
+        columns = starts.tolist(), ends.tolist(), idf.tolist()
+        yield from map(_Term._make, zip(counts.keys(), counts.values(), *columns, strict=True))
 
-    def _idf(self, base_frequency: int, key: int) -> float:
-        frequency = base_frequency + self._frequency_change.get(key, 0)
-        return non_negative_idf(self.corpus_size, frequency)
+    def _contributions(self, term: _Term) -> Iterator[tuple[Array, Array]]:
+        """Yield the documents and weights of a term, in the base and then in the delta."""
+        key, count, start, end, idf = term
+        if end > start:
+            documents = self._base.documents[start:end]
+            if self._weights is None:
+                part = self._saturation(documents, self._base.frequencies[start:end])
+                part *= idf
+                self._weighed += end - start
+            else:
+                part = self._weights[start:end]
+            yield documents, part if count == 1 else count * part
+        postings = self._delta.get(key)
+        if postings is not None:
+            documents = postings.documents[: postings.size]
+            part = self._saturation(documents, postings.frequencies[: postings.size])
+            part *= idf
+            yield documents, part if count == 1 else count * part
 
     def _saturation(self, documents: Array, frequencies: Array) -> Array:
         """Return rank_bm25's term-frequency part, in its own order of operations."""
@@ -231,13 +263,6 @@ class LiveOkapi(NonNegativeOkapi):
         tf /= part
         return tf
 
-    def _base_range(self, key: int) -> tuple[int, int]:
-        keys = self._base.keys
-        position = int(keys.searchsorted(np.uint64(key)))
-        if position == len(keys) or int(keys[position]) != key:
-            return 0, 0
-        return int(self._base.pointers[position]), int(self._base.pointers[position + 1])
-
     def _reserve(self, slots: int) -> None:
         if slots > len(self._lengths):
             capacity = max(64, 2 * len(self._lengths))
@@ -245,28 +270,27 @@ class LiveOkapi(NonNegativeOkapi):
             self.alive = np.resize(self.alive, capacity)
 
 
-def top(scores: Array, k: int, block: int = 256) -> Array:
+def top(scores: Array, k: int, block: int = 64) -> Array:
     """Return the positions of the k highest positive scores, best first, ties by position.
 
     Exact, without a sort over all of them: the k-th largest block maximum is a lower bound of the
-    k-th score, so only what reaches it is sorted.
+    k-th score, so only what reaches it is sorted. A block is every (n / block)-th score: maxima
+    of many blocks at once are the quickest to take.
     """
-    whole = len(scores) // block * block
-    if whole >= block * k:
-        maxima = scores[:whole].reshape(-1, block).max(axis=1)
-        bound = np.partition(maxima, len(maxima) - k)[len(maxima) - k]
-        if bound > 0:
-            hot = np.flatnonzero(maxima >= bound)
-            candidates = (hot[:, None] * block + np.arange(block)).ravel()
-            candidates = np.append(candidates, np.arange(whole, len(scores)))
-            candidates = candidates[scores[candidates] >= bound]
-            return _ordered(scores, candidates)[:k]
-    return _ordered(scores, np.flatnonzero(scores > 0))[:k]
-
-
-def _ordered(scores: Array, positions: Array) -> Array:
-    ordered: Array = positions[np.lexsort((positions, -scores[positions]))]
-    return ordered
+    blocks = len(scores) // block
+    bound = 0.0
+    if blocks >= k:
+        grid = scores[: blocks * block].reshape(block, blocks)
+        maxima = grid.max(axis=0)
+        bound = float(np.partition(maxima, blocks - k)[blocks - k])
+    if bound > 0:
+        hot = np.flatnonzero(maxima >= bound)
+        lines, columns = np.nonzero(grid[:, hot] >= bound)
+        rest = np.flatnonzero(scores[blocks * block :] >= bound)
+        candidates = np.concatenate([lines * blocks + hot[columns], rest + blocks * block])
+    else:
+        candidates = np.flatnonzero(scores > 0)
+    return candidates[np.lexsort((candidates, -scores[candidates]))[:k]]
 
 
 def largest_deviation(
