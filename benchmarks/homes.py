@@ -23,6 +23,7 @@ from shiyi.indexer.embeddings import EmbeddingStore, passage_key
 from shiyi.indexer.generation import FORMAT
 from shiyi.indexer.index import documents_of_batch
 from shiyi.indexer.indexes import Indexes
+from shiyi.indexer.vectors import EXACT_LIMIT
 from shiyi.models.calibration import Calibration
 from shiyi.store import Capture, Store
 from shiyi.store.migrations import SCHEMA_VERSION
@@ -69,7 +70,8 @@ def members(count: int) -> list[bool]:
 
 def home_of(count: int) -> Path:
     """Return a home of `count` documents with indexes and vectors, built once and kept."""
-    name = f"home-{_VERSION}-{analyzer_fingerprint()}-{FORMAT}-{SCHEMA_VERSION}-{count}"
+    made_by = (_VERSION, analyzer_fingerprint(), FORMAT, SCHEMA_VERSION, EXACT_LIMIT)
+    name = "-".join(["home", *map(str, made_by), str(count)])
     home = corpus.cache_directory() / name
     if not home.exists():
         building = home.with_suffix(".building")

@@ -63,7 +63,7 @@ class _Term(NamedTuple):
     """A term of a query: where its postings lie in the base, and what it tells."""
 
     key: int
-    count: int
+    times: int
     start: int
     end: int
     idf: float
@@ -234,7 +234,7 @@ class LiveOkapi(NonNegativeOkapi):
 
     def _contributions(self, term: _Term) -> Iterator[tuple[Array, Array]]:
         """Yield the documents and weights of a term, in the base and then in the delta."""
-        key, count, start, end, idf = term
+        key, times, start, end, idf = term
         if end > start:
             documents = self._base.documents[start:end]
             if self._weights is None:
@@ -243,13 +243,13 @@ class LiveOkapi(NonNegativeOkapi):
                 self._weighed += end - start
             else:
                 part = self._weights[start:end]
-            yield documents, part if count == 1 else count * part
+            yield documents, part if times == 1 else times * part
         postings = self._delta.get(key)
         if postings is not None:
             documents = postings.documents[: postings.size]
             part = self._saturation(documents, postings.frequencies[: postings.size])
             part *= idf
-            yield documents, part if count == 1 else count * part
+            yield documents, part if times == 1 else times * part
 
     def _saturation(self, documents: Array, frequencies: Array) -> Array:
         """Return rank_bm25's term-frequency part, in its own order of operations."""

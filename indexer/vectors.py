@@ -11,9 +11,11 @@ import numpy as np
 from shiyi.indexer.segment import Array
 
 faiss: Any = _faiss  # its stubs leave out half of what is used here
-EXACT_LIMIT = 20_000  # documents; above, 1-bit RaBitQ finds candidates that are scored exactly
+EXACT_LIMIT = 10_000  # documents; above, 1-bit RaBitQ finds candidates that are scored exactly
 RERANK = 400  # candidates scored exactly; recall@10 ≥ 0.99 at a million vectors
 _CODES_FROM = 1 / 8  # share of the vectors that a filter must leave for the codes to be of use
+_TRAINED = 80_000  # vectors whose mean the codes are taken from
+_AT_ONCE = 20_000
 _ROUND = 6  # decimals; engines differ in the seventh
 
 
@@ -117,9 +119,9 @@ def quantise(vectors: Array) -> bytes:
     threads = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
     try:
-        index.train(np.ascontiguousarray(vectors[: 4 * EXACT_LIMIT]))
-        for start in range(0, len(vectors), EXACT_LIMIT):
-            index.add(np.ascontiguousarray(vectors[start : start + EXACT_LIMIT]))
+        index.train(np.ascontiguousarray(vectors[:_TRAINED]))
+        for start in range(0, len(vectors), _AT_ONCE):
+            index.add(np.ascontiguousarray(vectors[start : start + _AT_ONCE]))
     finally:
         faiss.omp_set_num_threads(threads)
     return bytes(faiss.serialize_index(index))
