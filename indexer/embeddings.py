@@ -10,11 +10,10 @@ import os
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 
+from shiyi.core.closable import Closable
 from shiyi.core.files import make_private_directory, owner_only
 from shiyi.indexer.segment import Array
 
@@ -22,7 +21,7 @@ _KEY = np.dtype([("sha256", "V32"), ("check", "<u4")])
 _FRESH = 1 << 16  # keys held in a dictionary before they join the sorted ones
 
 
-class EmbeddingStore:
+class EmbeddingStore(Closable):
     """The vectors of one model, raw as the encoder gave them. 16 bytes of memory a vector."""
 
     def __init__(self, directory: Path, dimension: int) -> None:
@@ -49,17 +48,6 @@ class EmbeddingStore:
         """Release the files."""
         self._keys_file.close()
         self._rows_file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __contains__(self, key: bytes) -> bool:
         """Tell whether there is an intact vector for a key."""

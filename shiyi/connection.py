@@ -1,14 +1,14 @@
 """What the Python client stands on: one session, and operations called by name."""
 
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from shiyi.core.closable import Closable
 from shiyi.service.invoke import invoke
 from shiyi.service.session import Session
 
 
-class Connection:
+class Connection(Closable):
     """An opened home. Use it as a context manager, or close it."""
 
     def __init__(self, session: Session) -> None:
@@ -22,14 +22,3 @@ class Connection:
     def close(self) -> None:
         """Give the home up; a second time does nothing."""
         self._session.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

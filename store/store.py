@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from shiyi.core.closable import Closable
 from shiyi.core.errors import ConflictError, HomeError
 from shiyi.core.ids import derived_id
 from shiyi.store import captures as _captures
@@ -25,7 +25,7 @@ Result = dict[str, Any]
 _SESSIONS_REMEMBERED = 4096
 
 
-class Store:
+class Store(Closable):
     """A home, opened by its one owner. Use it as a context manager, or close it."""
 
     def __init__(self, home: Path, *, create: bool = False) -> None:
@@ -58,17 +58,6 @@ class Store:
         """Close the database and give the home up; a second time does nothing."""
         with self._database.lock:
             self._opened.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     # Writing
 
