@@ -290,6 +290,10 @@ def top(scores: Array, k: int, block: int = 64) -> Array:
         candidates = np.concatenate([lines * blocks + hot[columns], rest + blocks * block])
     else:
         candidates = np.flatnonzero(scores > 0)
+        if len(candidates) > k:
+            held = scores[candidates]
+            bound = float(np.partition(held, len(held) - k)[len(held) - k])
+            candidates = candidates[held >= bound]
     return candidates[np.lexsort((candidates, -scores[candidates]))[:k]]
 
 

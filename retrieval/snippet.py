@@ -1,5 +1,6 @@
 """The part of a text that shows why it was found, with offsets into the original."""
 
+import re
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -8,6 +9,7 @@ from shiyi.indexer.fold import fold_with_spans
 
 LENGTH = 160  # characters
 _LOOKED_AT = 4000  # characters of a text in which a snippet is sought
+_HAN = re.compile("[\u4e00-\u9fff]+")
 _BREAKS = "。！？!?…\n；;，,"
 
 
@@ -27,12 +29,23 @@ def make_snippet(text: str, wanted: set[str], offset: int = 0) -> Snippet:
     `wanted` are terms of the query. `offset` is where `text` begins in its original.
     """
     looked_at = text[:_LOOKED_AT]
-    spans = locate_in_original(fold_with_spans(looked_at), wanted)
+    spans = locate_in_original(fold_with_spans(looked_at), _needed(wanted))
     if len(looked_at) < len(text):  # what touches the cut may be part of another word
         spans = [span for span in spans if span[1] < len(looked_at)]
     start, end = (0, len(text)) if len(text) <= LENGTH else _window(text, spans)
     inside = _merged([(a + offset, b + offset) for a, b in spans if start <= a and b <= end])
     return Snippet(text[start:end], start + offset, end + offset, inside)
+
+
+def _needed(wanted: set[str]) -> set[str]:
+    """Leave out the Chinese words whose every two characters are wanted: they show no more."""
+    return {
+        term
+        for term in wanted
+        if len(term) <= len("两字")
+        or not _HAN.fullmatch(term)
+        or any(term[i : i + 2] not in wanted for i in range(len(term) - 1))
+    }
 
 
 def _window(text: str, spans: list[tuple[int, int]]) -> tuple[int, int]:
