@@ -3,12 +3,10 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 from shiyi.core.dates import parse_day_range, parse_timestamp
 from shiyi.core.errors import ConflictError, NotFoundError, UsageError
-from shiyi.core.ids import new_id
 from shiyi.core.text import check_text, text_sha256
 from shiyi.store import Capture, Link, Record, Store, Transaction
 
@@ -59,7 +57,7 @@ def remember(
         previous = store.last_of_session(scope, words.session) if words.session else None
         capture = Capture(
             scope=scope,
-            capture_id=new_id(),
+            capture_id=transaction.new_id(),
             text=words.text,
             utf8_sha256=text_sha256(words.text),
             recorded_at=transaction.now,
@@ -71,7 +69,7 @@ def remember(
             origin=words.origin,
         )
         transaction.add_captures([capture])
-        record = _derived(capture, statement, transaction.now) if derive else None
+        record = _derived(capture, statement, transaction) if derive else None
         if record is not None:
             transaction.add_records([record])
             transaction.add_links([_whole_quote(record, capture)])
@@ -135,19 +133,19 @@ def edit(
     return store.write(scope, act, key=key, request=request)
 
 
-def _derived(capture: Capture, statement: Mapping[str, Any], now: datetime) -> Record:
+def _derived(capture: Capture, statement: Mapping[str, Any], transaction: Transaction) -> Record:
     given = _record_fields(statement)
     title = given.pop("title", None) or _title(given.get("gist") or capture.text)
     record = Record(
         scope=capture.scope,
-        record_id=new_id(),
+        record_id=transaction.new_id(),
         version=1,
         kind=given.pop("kind", None) or "fact",
         layer=given.pop("layer", None) or "core",
         title=title,
         gist=given.pop("gist", None) or capture.text.strip(),
-        created_at=now,
-        updated_at=now,
+        created_at=transaction.now,
+        updated_at=transaction.now,
         **given,
     )
     _check_size(record)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from shiyi.core.errors import UsageError
@@ -29,16 +30,20 @@ _PAGE = f"""
 
 
 def insert_captures(
-    database: Database, scope: str, captures: Sequence[Capture]
+    database: Database,
+    scope: str,
+    captures: Sequence[Capture],
+    fresh: AbstractSet[str] = frozenset(),
 ) -> dict[str, Capture]:
     """Append the captures whose id is new in the scope and return them by id.
 
-    Raises UsageError when a SHA-256 is not that of the words.
+    Ids known to be `fresh` are not looked up. Raises UsageError when a SHA-256 is not that of
+    the words.
     """
     first: dict[str, Capture] = {}
     for capture in captures:
         first.setdefault(capture.capture_id, capture)
-    known = capture_hashes(database, scope, list(first))
+    known = capture_hashes(database, scope, [name for name in first if name not in fresh])
     new = {name: capture for name, capture in first.items() if name not in known}
     database.insert(_INSERT, [_row(capture) for capture in new.values()])
     return new

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from shiyi.store.database import Database
@@ -25,9 +26,11 @@ _ALL = """
 """
 
 
-def insert_links(database: Database, scope: str, links: Sequence[Link]) -> list[Link]:
-    """Append the links that are new and return them."""
-    known = links_from(database, scope, list({link.src for link in links}))
+def insert_links(
+    database: Database, scope: str, links: Sequence[Link], fresh: AbstractSet[str] = frozenset()
+) -> list[Link]:
+    """Append the links that are new and return them; those of `fresh` sources are."""
+    known = links_from(database, scope, list({link.src for link in links} - fresh))
     present = {_identity(link) for of_source in known.values() for link in of_source}
     new: dict[tuple[Any, ...], Link] = {}
     for link in links:

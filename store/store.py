@@ -1,6 +1,7 @@
 """The truth: one home, one owner, one door to captures, records, links and the change feed."""
 
 import json
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from shiyi.store.watermark import Watermark
 
 Result = dict[str, Any]
 _SESSIONS_REMEMBERED = 4096
+_CHANGES_REMEMBERED = 1024
 
 
 class Store(Closable):
@@ -36,6 +38,7 @@ class Store(Closable):
         self.home = home.absolute()
         self._seq: int | None = None
         self._session_ends: SessionEnds = {}
+        self._recent: deque[Change] = deque(maxlen=_CHANGES_REMEMBERED)
         with ExitStack() as opened:
             try:
                 prepare_home(self.home, create=create)
@@ -84,16 +87,18 @@ class Store(Closable):
             start = self.last_seq + 1
             try:
                 with self._database.transaction():
-                    last, result = self._run(scope, action, start)
+                    changes, result = self._run(scope, action, start)
                     if key is not None:
                         self._keep_result(scope, key, request, result)
-                self._seq = last
+                self._seq = start - 1 + len(changes)
             except BaseException:
                 self._seq = None  # whether it was committed or not, the number is read again
                 self._session_ends.clear()
+                self._recent.clear()
                 raise
             self._known_scopes.add(scope)
-            self._watermark.write(last)
+            self._recent.extend(changes)
+            self._watermark.write(self._seq)
             self._database.checkpoint_when_due()
         return result
 
@@ -103,7 +108,7 @@ class Store(Closable):
 
     def _run(
         self, scope: str, action: Callable[[Transaction], Result], start: int
-    ) -> tuple[int, Result]:
+    ) -> tuple[list[Change], Result]:
         now = datetime.now(UTC)
         if scope not in self._known_scopes:
             self._database.rows(
@@ -234,6 +239,9 @@ class Store(Closable):
 
     def changes_since(self, scope: str, seq: int) -> list[Change]:
         """Return the changes of the scope after `seq`, oldest first."""
+        with self._database.lock:  # an index asks after each write, and then only for that
+            if self._recent and self._recent[0].seq <= seq + 1:
+                return [c for c in self._recent if c.seq > seq and c.scope == scope]
         query = """
             SELECT seq, scope, what, id, version FROM changes
             WHERE seq > ? AND scope = ? ORDER BY seq

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from shiyi.core.errors import UsageError
+from shiyi.core.ids import new_id
 from shiyi.store import captures as _captures
 from shiyi.store import links as _links
 from shiyi.store import records as _records
 from shiyi.store.database import Database, naive
-from shiyi.store.rows import Capture, Link, Record
+from shiyi.store.rows import Capture, Change, Link, Record
 
 _INSERT_CHANGES = """
     INSERT INTO changes (seq, scope, what, id, version, changed_at)
@@ -28,6 +29,13 @@ class Transaction:
         self._database = database
         self._session_ends = session_ends
         self._changes: list[tuple[str, str, int]] = []  # what, id, version
+        self._fresh: set[str] = set()
+
+    def new_id(self) -> str:
+        """Return a fresh id; what this write adds under it needs no look-up."""
+        made = new_id()
+        self._fresh.add(made)
+        return made
 
     def add_captures(self, captures: Sequence[Capture]) -> set[str]:
         """Append captures; return the ids that were new. Ids already there are left alone.
@@ -35,7 +43,7 @@ class Transaction:
         Raises UsageError when a SHA-256 is not that of the words.
         """
         self._check_scope(captures)
-        added = _captures.insert_captures(self._database, self.scope, captures)
+        added = _captures.insert_captures(self._database, self.scope, captures, self._fresh)
         for capture in added.values():
             self._changes.append(("capture", capture.capture_id, 1))
             if capture.session_id is not None:
@@ -54,17 +62,19 @@ class Transaction:
     def add_links(self, links: Sequence[Link]) -> None:
         """Append links; those already there are left alone."""
         self._check_scope(links)
-        added = _links.insert_links(self._database, self.scope, links)
+        added = _links.insert_links(self._database, self.scope, links, self._fresh)
         self._changes += [("link", link.src, 0) for link in added]
 
-    def append_changes(self, start: int) -> int:
-        """Append the changes, numbered from `start`; return the last number in use."""
-        rows = [
-            (start + place, self.scope, *change, naive(self.now))
-            for place, change in enumerate(self._changes)
+    def append_changes(self, start: int) -> list[Change]:
+        """Append the changes, numbered from `start`, and return them."""
+        changes = [
+            Change(seq, self.scope, *change) for seq, change in enumerate(self._changes, start)
         ]
-        self._database.insert(_INSERT_CHANGES, rows)
-        return start + len(rows) - 1
+        now = naive(self.now)
+        self._database.insert(
+            _INSERT_CHANGES, [(c.seq, c.scope, c.what, c.id, c.version, now) for c in changes]
+        )
+        return changes
 
     def _check_scope(self, rows: Sequence[Capture | Record | Link]) -> None:
         if any(row.scope != self.scope for row in rows):
