@@ -83,7 +83,7 @@ def _recall(largest: int) -> Iterator[Result]:
             + ("" if count == len(rows_) else ", replicated with noise"),
             size=count,
             measured=found,
-            limit=0.99,
+            limit=0.99 if count == len(rows_) else None,
             unit="",
             at_least=True,
         )

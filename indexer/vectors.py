@@ -3,6 +3,7 @@
 FAISS computes; slots are ours. A row of zeros means that the document is not embedded yet.
 """
 
+from math import isqrt
 from typing import Any
 
 import faiss as _faiss
@@ -12,7 +13,7 @@ from shiyi.indexer.segment import Array
 
 faiss: Any = _faiss  # its stubs leave out half of what is used here
 EXACT_LIMIT = 10_000  # documents; above, 1-bit RaBitQ finds candidates that are scored exactly
-RERANK = 400  # candidates scored exactly; recall@10 ≥ 0.99 at a million vectors
+RERANK = 400  # candidates scored exactly, at the least
 _CODES_FROM = 1 / 8  # share of the vectors that a filter must leave for the codes to be of use
 _TRAINED = 80_000  # vectors whose mean the codes are taken from
 _AT_ONCE = 20_000
@@ -100,17 +101,18 @@ class VectorTable:
         The codes know no filter, so more of them are asked for than are wanted. Where a filter
         leaves few, reading just those vectors costs no more than reading all codes.
         """
+        # In a larger table more of them crowd around the best: 2 √n keep recall@10 at 0.99.
+        wanted = min(max(RERANK, 2 * isqrt(len(self._base))), len(selected))
         share = len(selected) / len(self._base)
         if share >= _CODES_FROM:
             query_row = np.ascontiguousarray(query[None], np.float32)
-            found: Array = self._coarse.search(query_row, int(RERANK / share))[1][0]
+            found: Array = self._coarse.search(query_row, int(wanted / share))[1][0]
             found = found[found >= 0]
-            found = found[allowed[found]][:RERANK]
-            if len(found) >= RERANK // 2:
+            found = found[allowed[found]][:wanted]
+            if len(found) >= wanted // 2:
                 return found
         scores = self.scores_of(query, selected)
-        kept = min(RERANK, len(selected))
-        return selected[np.argpartition(-scores, kept - 1)[:kept]]
+        return selected[np.argpartition(-scores, wanted - 1)[:wanted]]
 
 
 def quantise(vectors: Array) -> bytes:
