@@ -61,7 +61,7 @@ def remember(
             text=words.text,
             utf8_sha256=text_sha256(words.text),
             recorded_at=transaction.now,
-            captured_at=captured_at or transaction.now,
+            captured_at=captured_at or transaction.now.astimezone(),
             speaker=words.speaker,
             session_id=words.session,
             turn_id=words.turn,
@@ -96,8 +96,8 @@ def edit(
 ) -> dict[str, Any]:
     """Append a version of a record with other fields; the versions before it stay.
 
-    An empty detail, date, phase or list clears what was there. Returns record_id, version, etag
-    and whether anything changed.
+    An empty detail, date, phase or list clears what was there. A title that was made from the
+    gist is made anew with it. Returns record_id, version, etag and whether anything changed.
 
     Raises NotFoundError, ConflictError when `if_match` is not the etag of the newest version, and
     UsageError for a bad date or a statement that is too long.
@@ -110,9 +110,12 @@ def edit(
                 f"The record is at etag {head.etag} now, not at the one given; read it again "
                 "with `shiyi show` and repeat the edit. Nothing was changed."
             )
+        columns = _record_fields(fields)
+        if "gist" in columns and head.title == _title(head.gist):
+            columns.setdefault("title", _title(columns["gist"]))
         version = replace(
             head,
-            **_record_fields(fields),
+            **columns,
             version=head.version + 1,
             updated_at=transaction.now,
             reason=reason,

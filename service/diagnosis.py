@@ -10,8 +10,13 @@ from shiyi.core.errors import IndexUnusableError, ModelUnavailableError
 from shiyi.core.text import text_sha256
 from shiyi.indexer.analyze import terms
 from shiyi.indexer.generation import Generation, open_current, scope_directory
+from shiyi.models.bundled import verify_bundled
+from shiyi.models.cache import default_cache
+from shiyi.models.calibration import calibration_path
+from shiyi.models.encoder import Encoder
 from shiyi.service.responses import Check, ScopeStatus
 from shiyi.service.session import Session
+from shiyi.service.wording import counted
 from shiyi.store import Store
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -65,7 +70,7 @@ def _look_at_files(session: Session) -> Iterator[Check]:
 def _look_at_log(session: Session) -> Iterator[Check]:
     lost = session.store.lost_tails()
     if not lost:
-        detail = f"All {session.store.last_seq} changes are there."
+        detail = f"{counted(session.store.last_seq, 'changes')} kept, none is missing."
         yield Check(name="changes", state="ok", detail=detail)
     for tail in lost:
         yield Check(
@@ -84,10 +89,10 @@ def _look_at_words(session: Session) -> Iterator[Check]:
             if text_sha256(capture.text) != capture.utf8_sha256:
                 wrong.append(capture.capture_id)
     if wrong:
-        detail = f"{len(wrong)} of {seen} captures do not fit their SHA-256, first {wrong[0]}."
+        detail = f"Not as kept: {len(wrong)} of {counted(seen, 'captures')}, first {wrong[0]}."
         yield Check(name="words", state="failed", detail=detail)
     else:
-        detail = f"All {seen} captures fit their SHA-256."
+        detail = f"{counted(seen, 'captures')} compared with the SHA-256, all as kept."
         yield Check(name="words", state="ok", detail=detail)
 
 
@@ -129,9 +134,24 @@ def _look_at_analysis(session: Session) -> Iterator[Check]:
 
 def _look_at_model(session: Session) -> Iterator[Check]:
     try:
-        vectors = session.load_encoder().encode_queries(["我住在哪里", "where do I live"])
+        encoder = session.load_encoder()
+        vectors = encoder.encode_queries(["我住在哪里", "where do I live"])
     except ModelUnavailableError as error:
         yield Check(name="model", state="warning", detail=f"Keywords only: {error}")
         return
     detail = f"{session.settings.model} answers with {vectors.shape[1]} dimensions."
-    yield Check(name="model", state="ok", detail=detail)
+    damaged = verify_bundled(default_cache()) if session.settings.model == "default" else []
+    if damaged:
+        yield Check(name="model", state="warning", detail=" ".join(damaged))
+    else:
+        yield Check(name="model", state="ok", detail=detail)
+    yield Check(name="constants", state="ok", detail=_constants(encoder))
+
+
+def _constants(encoder: Encoder) -> str:
+    own = calibration_path(encoder.fingerprint, default_cache())
+    if encoder.calibration is None:
+        return "None were measured for this model; `shiyi calibrate` does it."
+    if own.exists():
+        return f"Your own, in {own}; without that file the shipped ones, if any, are used again."
+    return "The shipped ones of the model."

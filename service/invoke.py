@@ -23,12 +23,6 @@ def request_model(operation: Operation) -> type[BaseModel]:
     return model
 
 
-def response_model(operation: Operation) -> type[BaseModel]:
-    """Return the model that an operation answers with."""
-    model: type[BaseModel] = getattr(import_module("shiyi.service.responses"), operation.response)
-    return model
-
-
 def handler_of(operation: Operation) -> _Handler:
     """Return the function that does an operation; loads what it stands on."""
     room = import_module(f"shiyi.service.handlers.{operation.room}")

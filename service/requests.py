@@ -126,7 +126,10 @@ class SearchRequest(Request):
     text: str = Field(description="what to look for", json_schema_extra=_ARGUMENT)
     limit: int = Field(8, ge=1, le=100, description="the most hits")
     budget: int = Field(
-        4000, ge=200, le=10_000_000, description="the most tokens that the answer may cost"
+        4000,
+        ge=200,
+        le=10_000_000,
+        description="the most tokens that the answer may cost; at least 200",
     )
     kind: list[Kind] | None = Field(None, description="only records of a kind; may be repeated")
     layer: list[Layer] | None = Field(

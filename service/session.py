@@ -96,7 +96,13 @@ class Session(Closable):
         known = self.store.scopes()
         if scope in known:
             return []
-        others = ", ".join(known[:_SCOPES_NAMED]) or "none yet"
+        if not known:
+            nothing = (
+                f"There is no scope {scope} in this home, and no other one yet; keep something "
+                "with `shiyi remember` or `shiyi import`."
+            )
+            return [nothing]
+        others = ", ".join(known[:_SCOPES_NAMED])
         return [f"There is no scope {scope} in this home; there are: {others}."]
 
     def close(self) -> None:

@@ -97,7 +97,7 @@ def run(operation: Operation, values: Mapping[str, Any], options: Mapping[str, A
         answer: BaseModel = invoke(session, operation.name, values, scope=options["scope"])
     text = answer.model_dump_json() if options["as_json"] else render(operation, answer)
     click.echo(text, color=False if os.environ.get("NO_COLOR") else None)
-    return exit_code(operation, answer)
+    return exit_code(answer)
 
 
 @contextlib.contextmanager

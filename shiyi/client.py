@@ -120,7 +120,7 @@ class Scope:
 
         text: what to look for.
         limit: the most hits.
-        budget: the most tokens that the answer may cost.
+        budget: the most tokens that the answer may cost; at least 200.
         kind: only records of a kind; may be repeated.
         layer: only records of a layer; may be repeated; durable ones by default.
         status: records of a status; may be repeated.

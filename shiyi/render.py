@@ -25,12 +25,14 @@ from shiyi.service.responses import (
     StatusResult,
     VersionResult,
 )
+from shiyi.service.wording import counted
 
 _NOTHING, _SOME_FAILED, _UNHEALTHY = 1, 3, 5
 _ERRORS_SHOWN = 20
 _WORDS_SHOWN = 8
 _SHOWN_FROM = 0.005  # a smaller part of a score would be shown as 0.00
 _BLANKS = re.compile(r"\s+")
+_SOURCED = {"sourced": "quotes its source", "summary_only": "quotes no source"}
 _MARKS = {"ok": "✓", "warning": "!", "failed": "✗"}
 
 
@@ -39,11 +41,10 @@ def render(operation: Operation, answer: Any) -> str:
     return _RENDERERS[operation.response](answer).rstrip("\n")
 
 
-def exit_code(operation: Operation, answer: Any) -> int:
+def exit_code(answer: Any) -> int:
     """Return 0, or 1 for nothing found, 3 for a partial import, 5 for an unhealthy home."""
-    del operation
     if isinstance(answer, SearchResult):
-        return 0 if answer.hits else _NOTHING
+        return 0 if answer.outcome == "found" else _NOTHING
     if isinstance(answer, ListResult):
         return 0 if answer.items else _NOTHING
     if isinstance(answer, ImportResult) and answer.failed:
@@ -64,7 +65,7 @@ def _init(answer: InitResult) -> str:
 
 
 def _remember(answer: RememberResult) -> str:
-    lines = [f"Kept {answer.bytes} bytes as {answer.capture_id} in {answer.scope}."]
+    lines = [f"Kept {counted(answer.bytes, 'bytes')} as {answer.capture_id} in {answer.scope}."]
     if answer.record_id:
         lines.append(f"Record {answer.record_id} quotes them.")
     else:
@@ -77,8 +78,9 @@ def _import(answer: ImportResult) -> str:
         lines = ["There was nothing to import."]
     else:
         counts = (
-            f"{answer.captures} captures and {answer.records} records added, "
-            f"{answer.versions} records changed, {answer.unchanged} already there, "
+            f"{counted(answer.captures, 'captures')} and {counted(answer.records, 'records')} "
+            f"added, {counted(answer.versions, 'records')} changed, "
+            f"{answer.unchanged} already there, "
             f"{answer.failed} failed."
         )
         lines = [counts]
@@ -107,20 +109,23 @@ def _search(answer: SearchResult) -> str:
         lines.append(f"   {_why(hit)}")
         name = f" ({visible(hit.external_id)})" if hit.external_id else ""
         also = f" · also {', '.join(hit.also)}" if hit.also else ""
-        lines.append(click.style(f"   {hit.id}{name} · {hit.fidelity}{also}", dim=True))
-    if not answer.hits:
+        lines.append(click.style(f"   {hit.id}{name} · {_grounds(hit)}{also}", dim=True))
+    if answer.outcome == "empty":
         lines.append("Nothing found.")
     if answer.truncated.omitted:
-        lines.append(f"{answer.truncated.omitted} more did not fit the budget; raise --budget.")
+        omitted = counted(answer.truncated.omitted, "more hits" if answer.hits else "hits")
+        lines.append(f"{omitted} did not fit the budget; raise --budget.")
     return "\n".join([*lines, *answer.notes])
 
 
 def _why(hit: Hit) -> str:
     """Return the score as the sum of what words, meaning and neighbours gave."""
     words = ", ".join(_matched(hit.snippet)[:_WORDS_SHOWN])
+    found = f" ({visible(words)})" if words else ""
+    lent = hit.why.bm25 == 0  # then no word is shared, and its meaning earned it
     names = {
         "dense": "meaning",
-        "lexical": f"words ({visible(words)})" if words else "words",
+        "lexical": "lent across languages" if lent else f"words{found}",
         "exact": "identifier",
         "neighbour": "the turns beside it",
     }
@@ -129,8 +134,13 @@ def _why(hit: Hit) -> str:
         for name, value in hit.parts.model_dump().items()
         if abs(value) >= _SHOWN_FROM
     ]
-    script = ", in another script than the query" if hit.why.other_script else ""
-    return f"{hit.score:.2f} = {' + '.join(parts) or '0'}{script}"
+    language = ", in another language" if hit.why.other_script else ""
+    return f"{hit.score:.2f} = {' + '.join(parts) or '0'}{language}"
+
+
+def _grounds(hit: Hit) -> str:
+    """Say how exact the words of a capture are, or whether a record quotes its source."""
+    return _SOURCED.get(hit.fidelity, hit.fidelity) if hit.type == "record" else hit.fidelity
 
 
 def _spans(passage: Passage) -> list[tuple[int, int]]:
@@ -217,7 +227,7 @@ def _edit(answer: EditResult) -> str:
 
 def _reindex(answer: ReindexResult) -> str:
     lines = [
-        f"{built.scope}: {built.documents} documents, {built.embedded} embedded, "
+        f"{built.scope}: {counted(built.documents, 'documents')}, {built.embedded} embedded, "
         f"{built.bytes / 1e6:.1f} MB, {built.seconds:.1f} s (generation {built.generation})"
         for built in answer.indexes
     ]
@@ -233,12 +243,13 @@ def _status(answer: StatusResult) -> str:
     ]
     for one in answer.scopes:
         lines.append(
-            f"scope    {one.scope}: {one.captures} captures, {one.records} records "
-            f"({one.versions} versions), {one.links} links"
+            f"scope    {one.scope}: {counted(one.captures, 'captures')}, "
+            f"{counted(one.records, 'records')} ({counted(one.versions, 'versions')}), "
+            f"{counted(one.links, 'links')}"
         )
         index = (
-            f"generation {one.generation}, {one.documents} documents, {one.embedded} embedded, "
-            f"{one.behind} changes since"
+            f"generation {one.generation}, {counted(one.documents, 'documents')}, "
+            f"{one.embedded} embedded, {counted(one.behind, 'changes')} since"
             if one.generation
             else "no generation yet; words are read from the store"
         )
@@ -253,7 +264,7 @@ def _doctor(answer: DoctorResult) -> str:
 
 
 def _export(answer: ExportResult) -> str:
-    counts = ", ".join(f"{count} {name}" for name, count in answer.counts.items())
+    counts = ", ".join(counted(count, name) for name, count in answer.counts.items())
     return f"Wrote {counts} to {answer.path}."
 
 

@@ -4,6 +4,7 @@ from shiyi.core.dates import parse_day_range
 from shiyi.core.errors import UsageError
 from shiyi.indexer.index import Filter
 from shiyi.models.tokens import get_counter
+from shiyi.retrieval.pack import pack
 from shiyi.retrieval.search import Query, search
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
@@ -19,18 +20,23 @@ _CHANNELS = {
 
 def handle_search(session: Session, scope: str, request: ask.SearchRequest) -> answer.SearchResult:
     """Find memories. Notes and sessions stay out unless their layer is named."""
+    missing = session.notes_on(scope)
     query = Query(
         text=request.text,
         limit=request.limit,
         budget=request.budget,
         filter=_filter(request),
         weak=request.weak,
-        channels=_CHANNELS[request.channel],
+        # No model is loaded for a scope that is not there.
+        channels=_CHANNELS["keyword" if missing else request.channel],
     )
     counter = get_counter(session.settings.tokens)
     found = search(session.indexes, scope, query, counter)
-    found.notes += session.notes_on(scope)
-    return found
+    return (
+        found
+        if not missing
+        else pack(found.model_copy(update={"notes": missing}), request.budget, counter)
+    )
 
 
 def _filter(request: ask.SearchRequest) -> Filter:

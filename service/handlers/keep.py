@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from shiyi.core.errors import UsageError
-from shiyi.lifecycle.names import record_id_of
+from shiyi.core.errors import NotFoundError, UsageError
+from shiyi.core.text import visible
+from shiyi.lifecycle.names import capture_id_of, record_id_of
 from shiyi.lifecycle.write import Words, edit, remember
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
@@ -14,6 +15,11 @@ def handle_remember(
     session: Session, scope: str, request: ask.RememberRequest
 ) -> answer.RememberResult:
     """Keep words."""
+    if request.words_only and (given := request.statement()):
+        raise UsageError(
+            f"Words alone have no {next(iter(given))}, which belongs to a record; leave it or "
+            "words-only out."
+        )
     words = Words(
         text=request.text,
         speaker=request.speaker,
@@ -53,13 +59,30 @@ def _edit(
     request: ask.EditRequest | ask.ArchiveRequest,
     fields: dict[str, Any],
 ) -> answer.EditResult:
-    result = edit(
-        session.store,
-        scope,
-        record_id_of(scope, request.id),
-        fields,
-        reason=request.reason,
-        if_match=request.if_match,
-        key=request.key,
-    )
+    try:
+        result = edit(
+            session.store,
+            scope,
+            record_id_of(scope, request.id),
+            fields,
+            reason=request.reason,
+            if_match=request.if_match,
+            key=request.key,
+        )
+    except NotFoundError:
+        _refuse_capture(session, scope, request.id)
+        raise
     return answer.EditResult(**result)
+
+
+def _refuse_capture(session: Session, scope: str, typed: str) -> None:
+    """Raise UsageError when what was to be edited is a capture."""
+    capture_id = capture_id_of(scope, typed)
+    if session.store.capture(scope, capture_id) is None:
+        return
+    links = session.store.links_to(scope, capture_id)
+    record_id = next((link.src for link in links if link.rel == "quotes"), None)
+    instead = (
+        f"Edit the record that quotes it ({record_id})." if record_id else ("No record quotes it.")
+    )
+    raise UsageError(f"{visible(typed)} is a capture; words never change. {instead}")

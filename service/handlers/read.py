@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from shiyi.core.errors import NotFoundError
+from shiyi.core.errors import NotFoundError, UsageError
 from shiyi.core.ids import check_id
 from shiyi.lifecycle.names import capture_id_of, record_id_of
 from shiyi.service import requests as ask
@@ -25,6 +25,8 @@ def handle_show(session: Session, scope: str, request: ask.ShowRequest) -> answe
             f"There is no such record or capture in the scope {scope}; `shiyi list` and "
             "`shiyi search` show the ids."
         )
+    if capture and request.versions:
+        raise UsageError("A capture has no versions, since words never change; leave versions out.")
     links = [*store.links_from(scope, [id_]).get(id_, []), *store.links_to(scope, id_)]
     return answer.ShowResult(
         scope=scope,
@@ -37,6 +39,10 @@ def handle_show(session: Session, scope: str, request: ask.ShowRequest) -> answe
 
 def handle_list(session: Session, scope: str, request: ask.ListRequest) -> answer.ListResult:
     """Read one page of a scope."""
+    if request.what == "captures":
+        for name in ("kind", "layer", "status", "topic"):
+            if getattr(request, name) is not None:
+                raise UsageError(f"Captures have no {name}; leave it out, or list records.")
     store = session.store
     after = check_id(request.after) if request.after else ""
     rows: Sequence[answer.ListItem]

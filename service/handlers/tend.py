@@ -12,6 +12,9 @@ from shiyi.models.calibration import calibration_path, fit_calibration
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
 from shiyi.service.session import Session
+from shiyi.service.wording import counted
+
+_LEAST_TEXTS = 50  # of each kind; fewer give no mean that can be believed
 
 
 def handle_init(session: Session, _: str, request: ask.InitRequest) -> answer.InitResult:
@@ -96,6 +99,9 @@ def _lines(path: str) -> list[str]:
     except OSError as error:
         raise UsageError(f"{path} cannot be read ({error.strerror}).") from None
     lines = [line for line in decode_text(content, path).splitlines() if line.strip()]
-    if not lines:
-        raise UsageError(f"{path} holds no text; give one text a line.")
+    if len(lines) < _LEAST_TEXTS:
+        raise UsageError(
+            f"{path} holds {counted(len(lines), 'texts')}; give at least {_LEAST_TEXTS}, one a "
+            "line."
+        )
     return lines

@@ -91,6 +91,19 @@ def test_edit_checks_the_etag(me: shiyi.Scope) -> None:
     assert newest.title == "乙"
 
 
+def test_a_made_title_follows_the_gist(me: shiyi.Scope) -> None:
+    """A title that came from the gist is made anew with it; one that was given stays."""
+    made, given = me.remember("甲，一").record_id, me.remember("甲，一", title="題").record_id
+    assert made is not None
+    assert given is not None
+
+    me.edit(made, gist="乙，二")
+    me.edit(given, gist="乙，二")
+
+    titles = [me.show(one).record.title for one in (made, given)]  # type: ignore[union-attr]
+    assert titles == ["乙", "題"]
+
+
 def test_edit_back_is_a_version_too(me: shiyi.Scope) -> None:
     """A change and its undoing are two versions; only the newest has to differ."""
     id_ = me.remember("甲").record_id

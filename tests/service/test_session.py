@@ -69,6 +69,6 @@ def test_missing_package_of_the_default_model(
 def test_scopes_are_named(tmp_path: Path) -> None:
     """A scope that is not there is refused with the names of those that are."""
     with Session(tmp_path / "home", model="none", create=True) as session:
-        with pytest.raises(NotFoundError, match="none yet"):
+        with pytest.raises(NotFoundError, match="no other one yet"):
             session.existing_scope("me")
         assert session.notes_on("me")

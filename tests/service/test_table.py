@@ -12,7 +12,7 @@ from shiyi.cli import main as command_group
 from shiyi.client import Memory, Scope
 from shiyi.render import _RENDERERS
 from shiyi.service import requests, responses
-from shiyi.service.invoke import handler_of, request_model, response_model
+from shiyi.service.invoke import handler_of, request_model
 from shiyi.service.operations import OPERATIONS, Operation, find_operation
 
 PYTHON_NAMES = {"import": "import_"}
@@ -38,12 +38,12 @@ def test_names_are_unique_and_found() -> None:
 def test_everything_named_is_there(operation: Operation) -> None:
     """Request, response, handler and the form for people exist."""
     assert issubclass(request_model(operation), BaseModel)
-    assert issubclass(response_model(operation), BaseModel)
+    assert issubclass(getattr(responses, operation.response), BaseModel)
     parameters = list(inspect.signature(handler_of(operation)).parameters)
     assert len(parameters) == 3
     hints = get_type_hints(handler_of(operation))
     assert hints["request"] is request_model(operation)
-    assert hints["return"] is response_model(operation)
+    assert hints["return"] is getattr(responses, operation.response)
     assert operation.response in _RENDERERS
     assert operation.purpose.endswith(".")
 

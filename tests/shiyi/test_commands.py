@@ -119,6 +119,7 @@ def test_a_scope_that_is_not_there_is_named(run: Run, kept: Run) -> None:
         answer = run(*command, "--scope", "工昨")
         assert answer.code == 1
         assert "There is no scope 工昨 in this home; there are: 工作." in answer.out
+        assert len(run(*command, "--scope", "工昨", "--json").json["notes"]) == 1
     assert run("export", "out", "--scope", "工昨").code == 1
     assert run("reindex", "--scope", "工昨").code == 1
 
@@ -152,6 +153,46 @@ def test_edit_says_when_nothing_changes(run: Run, kept: Run) -> None:
 
     assert "already says that" in run("edit", id_, "--gist", "甲").out
     assert run("edit", id_).code == 2
+
+
+def test_a_capture_is_not_edited(run: Run, kept: Run) -> None:
+    """Who gives the id of the words is told which record quotes them, or that none does."""
+    quoted, alone = kept("甲"), kept("乙", "--words-only")
+
+    for command in (["edit", "--title", "丙"], ["archive"]):
+        first = run(*command, quoted["capture_id"])
+        second = run(*command, alone["capture_id"])
+        assert (first.code, second.code) == (2, 2)
+        assert f"{quoted['capture_id']} is a capture; words never change." in first.err
+        assert f"Edit the record that quotes it ({quoted['record_id']})." in first.err
+        assert "No record quotes it." in second.err
+
+
+def test_what_does_not_apply_is_refused(run: Run, kept: Run) -> None:
+    """An option that could have no effect is refused instead of passed over."""
+    one = kept("甲")
+
+    for command in (
+        ["list", "--what", "captures", "--kind", "fact"],
+        ["list", "--what", "captures", "--layer", "core"],
+        ["list", "--what", "captures", "--status", "active"],
+        ["list", "--what", "captures", "--topic", "T"],
+        ["remember", "乙", "--words-only", "--title", "丙"],
+        ["show", one["capture_id"], "--versions"],
+    ):
+        assert run(*command).code == 2, command
+    assert run("status", "--json").json["scopes"][0]["captures"] == 1
+
+
+def test_a_budget_for_no_hit(run: Run, kept: Run) -> None:
+    """What was found and did not fit was found: the exit code and the words say so."""
+    kept("花生" * 300)
+
+    answer = run("search", "花生", "--budget", "200")
+
+    assert answer.code == 0
+    assert "Nothing found." not in answer.out
+    assert "1 hit did not fit the budget; raise --budget." in answer.out
 
 
 def test_archive_twice_changes_once(run: Run, kept: Run) -> None:
@@ -197,7 +238,7 @@ def test_reindex_status_doctor(run: Run, kept: Run) -> None:
     assert after["behind"] == 0
     assert after["documents"] == 2
     assert doctor.code == 0
-    assert "✓ words: All 1 captures fit their SHA-256." in doctor.out
+    assert "✓ words: 1 capture compared with the SHA-256, all as kept." in doctor.out
     assert "! model: Keywords only" in doctor.out
 
 
@@ -233,7 +274,7 @@ def test_export_and_import(run: Run, kept: Run, tmp_path: Path) -> None:
     kept(ALLERGY)
     out = tmp_path / "out"
 
-    assert "1 captures, 1 records" in run("export", out).out
+    assert "Wrote 1 capture, 1 record" in run("export", out).out
     again = run("export", out)
     assert again.code == 2
     assert "is not empty" in again.err
@@ -245,18 +286,20 @@ def test_export_and_import(run: Run, kept: Run, tmp_path: Path) -> None:
 def test_calibrate(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The constants of a model are measured from own texts and kept beside it."""
     monkeypatch.setenv("SHIYI_CACHE", str(tmp_path / "cache"))
-    for name, count in (("passages", 60), ("queries", 40)):
+    for name, count in (("passages", 60), ("queries", 50)):
         lines = [f"第{n}段{name}的文字 and some words {n}" for n in range(count)]
         (tmp_path / name).write_text("\n".join(lines), "utf-8")
-    (tmp_path / "empty").write_text("\n", "utf-8")
+    (tmp_path / "few").write_text("一句\n" * 49, "utf-8")
 
     command = ["calibrate", "--passages", tmp_path / "passages", "--queries", tmp_path / "queries"]
     answer = run("--model", "hashing", *command)
 
     assert answer.code == 0, answer
-    assert "60 passages and 40 queries" in answer.out
-    bad = ["calibrate", "--passages", tmp_path / "empty", "--queries", tmp_path / "queries"]
-    assert run("--model", "hashing", *bad).code == 2
+    assert "60 passages and 50 queries" in answer.out
+    bad = ["calibrate", "--passages", tmp_path / "few", "--queries", tmp_path / "queries"]
+    refused = run("--model", "hashing", *bad)
+    assert refused.code == 2
+    assert "holds 49 texts; give at least 50" in refused.err
     assert run(*command).code == 69  # no model, nothing to measure
 
 

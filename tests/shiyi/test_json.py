@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shiyi.service.invoke import response_model
+from shiyi.service import responses
 from shiyi.service.operations import OPERATIONS, Operation
 
 Run = Callable[..., Any]
@@ -30,7 +30,7 @@ def test_every_command_answers_with_one_object(
     """What is printed is the response model and nothing else."""
     monkeypatch.setenv("SHIYI_CACHE", str(tmp_path / "cache"))
     (tmp_path / "a.md").write_text("一段筆記", "utf-8")
-    (tmp_path / "texts").write_text("\n".join(f"第{n}句 words {n}" for n in range(40)), "utf-8")
+    (tmp_path / "texts").write_text("\n".join(f"第{n}句 words {n}" for n in range(50)), "utf-8")
     names = {
         "record": kept("甲")["record_id"], "source": tmp_path / "a.md",
         "new": tmp_path / "new", "texts": tmp_path / "texts",
@@ -42,7 +42,7 @@ def test_every_command_answers_with_one_object(
 
     assert answer.err == ""
     assert answer.out.count("\n") == 1
-    assert response_model(operation).model_validate_json(answer.out)
+    assert getattr(responses, operation.response).model_validate_json(answer.out)
 
 
 @pytest.mark.parametrize(
