@@ -79,13 +79,6 @@ def in_turn(
     return {name: float(np.median(times)) for name, times in took.items()}
 
 
-def cpu_of(call: Callable[[], object]) -> float:
-    """Return the CPU seconds of one call."""
-    start = time.process_time()
-    call()
-    return time.process_time() - start
-
-
 def milliseconds(value: float) -> str:
     """Write a time for the table."""
     return f"{value:.3g} ms" if value < 1000 else f"{value / 1000:.3g} s"

@@ -79,11 +79,6 @@ class EngineEncoder:
         """The name of the engine that encodes in bulk; loads it."""
         return self._bulk_engine().name
 
-    @property
-    def quick_engine(self) -> str:
-        """The name of the engine that encodes queries."""
-        return self._quick.name
-
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Encode texts to be found, in bulk."""
         return self._encode(self._bulk_engine, texts, query=False)

@@ -148,7 +148,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="export",
-        purpose="Write a scope as plain files that people can read and import takes back.",
+        purpose="Write a scope as plain files: jsonl, which import takes back, or Markdown for people.",
         room="move",
         request="ExportRequest",
         response="ExportResult",

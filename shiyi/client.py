@@ -252,7 +252,7 @@ class Scope:
         *,
         format: Literal["jsonl", "markdown"] = "jsonl",
     ) -> "responses.ExportResult":
-        """Write a scope as plain files that people can read and import takes back.
+        """Write a scope as plain files: jsonl, which import takes back, or Markdown for people.
 
         path: a new or empty directory.
         format: for programs or people.

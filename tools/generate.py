@@ -193,7 +193,7 @@ def _is_positional(field: FieldInfo) -> bool:
 
 def command_reference() -> str:
     """Return the text of docs/reference/commands.md."""
-    context = click.Context(command_group, info_name="shiyi")
+    context = click.Context(command_group, info_name="shiyi", **command_group.context_settings)
     parts = [
         "# Commands\n",
         "Made from the table of operations by `make generate`; a test holds it to the code.\n",

@@ -57,7 +57,7 @@ def test_it_says_what_it_is(encoder: EngineEncoder) -> None:
         384,
         512,
     )
-    assert (encoder.engine, encoder.quick_engine) == ("torch-float32", "onnx-int8")
+    assert (encoder.engine, encoder._quick.name) == ("torch-float32", "onnx-int8")
     assert len(encoder.fingerprint) == 64
     assert encoder.calibration is not None
     assert encoder.calibration.model == encoder.fingerprint

@@ -90,7 +90,7 @@ def test_without_torch_the_quick_engine_encodes_in_bulk(package: Path, tmp_path:
     """Nothing is missing but speed, and the engine's name says which it is."""
     encoder = load(tmp_path)
 
-    assert encoder.engine == encoder.quick_engine == "onnx-int8"
+    assert encoder.engine == encoder._quick.name == "onnx-int8"
     assert encoder.encode_passages(["ab", "中"]).shape == (2, 32)
 
 
@@ -165,7 +165,7 @@ def test_without_onnx_torch_answers_queries(
 
     encoder = load(tmp_path)
 
-    assert encoder.engine == encoder.quick_engine == "torch-float32"
+    assert encoder.engine == encoder._quick.name == "torch-float32"
     assert encoder.encode_queries(["ab 中文"]).shape == (1, 32)
 
 
