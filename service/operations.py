@@ -148,7 +148,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="export",
-        purpose="Write a scope as plain files: jsonl, which import takes back, or Markdown for people.",
+        purpose="Write a scope as plain files: jsonl that import takes back, Markdown for people.",
         room="move",
         request="ExportRequest",
         response="ExportResult",

@@ -252,7 +252,7 @@ class Scope:
         *,
         format: Literal["jsonl", "markdown"] = "jsonl",
     ) -> "responses.ExportResult":
-        """Write a scope as plain files: jsonl, which import takes back, or Markdown for people.
+        """Write a scope as plain files: jsonl that import takes back, Markdown for people.
 
         path: a new or empty directory.
         format: for programs or people.

@@ -122,7 +122,7 @@ def _why(hit: Hit) -> str:
     """Return the score as the sum of what words, meaning and neighbours gave."""
     words = ", ".join(_matched(hit.snippet)[:_WORDS_SHOWN])
     found = f" ({visible(words)})" if words else ""
-    lent = hit.why.bm25 == 0  # then no word is shared, and its meaning earned it
+    lent = hit.why.bm25 == 0  # no word is shared; what words would give, its meaning earned
     names = {
         "dense": "meaning",
         "lexical": "lent across languages" if lent else f"words{found}",
@@ -134,7 +134,7 @@ def _why(hit: Hit) -> str:
         for name, value in hit.parts.model_dump().items()
         if abs(value) >= _SHOWN_FROM
     ]
-    language = ", in another language" if hit.why.other_script else ""
+    language = ", in another language" if hit.why.other_script and lent else ""
     return f"{hit.score:.2f} = {' + '.join(parts) or '0'}{language}"
 
 
