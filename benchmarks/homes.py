@@ -4,6 +4,7 @@ A home of n documents has the scope `all`, which holds them, and `part`, 13 in 1
 more. They are dialogues of eight turns. The encoder is a stub that returns vectors given to it.
 """
 
+import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ from shiyi.indexer.indexes import Indexes
 from shiyi.indexer.vectors import EXACT_LIMIT
 from shiyi.models.calibration import Calibration
 from shiyi.store import Capture, Store
-from shiyi.store.migrations import SCHEMA_VERSION
+from shiyi.store.migrations import MIGRATIONS
 
 _START = datetime(2018, 1, 1, tzinfo=UTC)
 _TURNS = 8
@@ -70,7 +71,8 @@ def members(count: int) -> list[bool]:
 
 def home_of(count: int) -> Path:
     """Return a home of `count` documents with indexes and vectors, built once and kept."""
-    made_by = (_VERSION, analyzer_fingerprint(), FORMAT, SCHEMA_VERSION, EXACT_LIMIT)
+    tables = hashlib.sha256(repr(MIGRATIONS).encode()).hexdigest()[:8]
+    made_by = (_VERSION, analyzer_fingerprint(), FORMAT, tables, EXACT_LIMIT)
     name = "-".join(["home", *map(str, made_by), str(count)])
     home = corpus.cache_directory() / name
     if not home.exists():

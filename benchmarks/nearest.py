@@ -22,7 +22,8 @@ def rows(sizes: Sequence[int], wanted: set[int]) -> Iterator[Result]:
         return
     for size in sizes:
         yield _against_faiss(size)
-    yield from _recall(max(sizes))
+    if max(sizes) >= _JUDGED:
+        yield from _recall(max(sizes))
 
 
 def _against_faiss(size: int) -> Row:

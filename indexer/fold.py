@@ -7,7 +7,7 @@ original each folded character came from, so that a match is always shown in the
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import opencc
 
@@ -96,6 +96,7 @@ def is_traditional(text: str) -> bool:
     return not text.isascii() and to_simplified(text) != text
 
 
+@lru_cache(maxsize=16)  # a text is folded, and asked whether it is Traditional, in one go
 def _convert(name: str, text: str) -> str:
     if "\0" in text:  # for OpenCC the text would end there
         return "\0".join(_convert(name, part) for part in text.split("\0"))
