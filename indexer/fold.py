@@ -96,7 +96,7 @@ def is_traditional(text: str) -> bool:
     return not text.isascii() and to_simplified(text) != text
 
 
-@lru_cache(maxsize=16)  # a text is folded, and asked whether it is Traditional, in one go
+@lru_cache(maxsize=4)  # a text is folded, and asked whether it is Traditional, in one go
 def _convert(name: str, text: str) -> str:
     if "\0" in text:  # for OpenCC the text would end there
         return "\0".join(_convert(name, part) for part in text.split("\0"))
