@@ -20,7 +20,8 @@ from shiyi.store import Capture, Link, Record
 from shiyi.store.kinds import KINDS, LAYERS, STATUSES
 
 RECORD, FRAGMENT = 0, 1
-_VERSION = 1  # of what this module makes of a row
+SOURCED = "sourced"  # a statement of ours that quotes the words it rests on
+_VERSION = 2  # of what this module makes of a row
 NO_DATE = np.iinfo(np.int32).min
 NEVER = np.iinfo(np.int64).max
 _NO_LAYER = 255
@@ -115,7 +116,7 @@ def record_document(record: Record, quotes: Sequence[Link]) -> Document:
             "date_end": _iso(record.date_end),
             "date_precision": record.date_precision,
             "updated_at": _iso(record.updated_at),
-            "fidelity": "verbatim" if quotes else "summary_only",
+            "fidelity": SOURCED if quotes else "summary_only",
             "quotes": [[q.dst, q.span_start, q.span_end] for q in quotes],
             "external_id": record.external_id,
         },
@@ -128,6 +129,7 @@ def capture_documents(capture: Capture, previous: Capture | None) -> list[Docume
     The first fragment of a turn in a dialogue is embedded together with the turn before it.
     """
     day = capture.captured_at.date() if capture.captured_at else None
+    about = _about(capture)
     documents = []
     for position, (start, end) in enumerate(split(capture.text)):
         text = capture.text[start:end]
@@ -136,7 +138,7 @@ def capture_documents(capture: Capture, previous: Capture | None) -> list[Docume
         documents.append(
             Document(
                 key=(FRAGMENT, capture.capture_id, start),
-                body=((text, 1),),
+                body=((text, 1), *about),
                 passage=to_simplified(context + text),
                 topics=_topics(capture),
                 columns={
@@ -167,6 +169,14 @@ def row(document: Document, passage: bytes) -> tuple[Any, ...]:
     kind, id_, start = document.key
     given = {"type": kind, "id": id_, "start": start, "passage": passage, **document.columns}
     return tuple(given.get(name, _DEFAULTS[name]) for name in _DEFAULTS)
+
+
+def _about(capture: Capture) -> tuple[tuple[str, int], ...]:
+    """Return what a note is called and filed under; a turn of a dialogue has no name of its own."""
+    title = capture.attrs.get("title")
+    if capture.previous_id is not None or not isinstance(title, str):
+        title = ""
+    return tuple((text, 1) for text in (title, *_topics(capture)) if text)
 
 
 def _topics(capture: Capture) -> tuple[str, ...]:

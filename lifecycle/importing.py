@@ -24,6 +24,7 @@ from shiyi.store import Capture, Link, Record, Store, Transaction
 EXPORT_BLOCK = "shiyi"  # what our own export says beyond the public fields
 _BATCH = 500
 _ERRORS_KEPT = 100
+_LEVELS = 4  # a salience below this would be read as a level, so the block has it
 
 
 @dataclass(slots=True)
@@ -81,7 +82,7 @@ def _by_scope(
             try:
                 own = check_scope(f"{scope}.{item.scope}") if item.scope else scope
             except UsageError as error:
-                report.refuse(LineError(source, _place(item), str(error)))
+                report.refuse(_error(source, item, str(error)))
                 continue
             found.setdefault(own, []).append(item)
     return found
@@ -125,7 +126,7 @@ class _Batch:
         return dict(self.counts)
 
     def _refuse(self, item: CaptureItem | RecordItem, reason: str) -> None:
-        self.errors.append(LineError(self._source, _place(item), reason))
+        self.errors.append(_error(self._source, item, reason))
 
     # Captures
 
@@ -160,7 +161,7 @@ class _Batch:
     def _capture(self, item: CaptureItem, now: datetime) -> Capture:
         check_text(item.text)
         attrs = dict(item.attrs)
-        ours = _export_block(attrs)
+        ours = _export_block(attrs, "utf8_sha256")
         digest = text_sha256(item.text)
         if ours.get("utf8_sha256", digest) != digest:
             raise UsageError("the words do not fit the SHA-256 beside them; they were changed.")
@@ -218,7 +219,7 @@ class _Batch:
 
     def _record(self, item: RecordItem, record_id: str, now: datetime) -> Record:
         attrs = dict(item.attrs)
-        ours = _export_block(attrs)
+        ours = _export_block(attrs, "created_at")
         salience = ours.get("salience", item.salience)
         return Record(
             scope=self._scope,
@@ -297,9 +298,17 @@ def _span(quote: Quote, text: str) -> tuple[int, int]:
     return start, start + len(quote.text)
 
 
-def _export_block(attrs: dict[str, Any]) -> dict[str, Any]:
-    block = attrs.pop(EXPORT_BLOCK, None)
-    return block if isinstance(block, dict) else {}
+def _export_block(attrs: dict[str, Any], mark: str) -> dict[str, Any]:
+    """Take the block of our own export out of `attrs`; anything else of that name stays there."""
+    block = attrs.get(EXPORT_BLOCK)
+    if not isinstance(block, dict) or mark not in block:
+        return {}
+    salience = block.get("salience", 0)
+    others = [value for name, value in block.items() if name != "salience"]
+    if salience not in range(_LEVELS) or not all(isinstance(value, str) for value in others):
+        return {}
+    del attrs[EXPORT_BLOCK]
+    return block
 
 
 def _time(block: dict[str, Any], name: str) -> datetime | None:
@@ -312,5 +321,8 @@ def _given_name(external_id: str | None) -> str | None:
     return None if external_id is None or is_id(external_id) else external_id
 
 
-def _place(item: CaptureItem | RecordItem) -> str | None:
-    return f"[{item.external_id}]" if item.external_id else None
+def _error(source: str, item: CaptureItem | RecordItem, reason: str) -> LineError:
+    """Return the error for an item: at its line, else by its name, else for the whole source."""
+    if item.place is not None:
+        return LineError(item.place, None, reason)
+    return LineError(source, f"[{item.external_id}]" if item.external_id else None, reason)

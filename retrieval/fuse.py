@@ -101,7 +101,7 @@ def knows_something(evidence: Evidence, calibration: Calibration) -> bool:
     if not evidence.embedded.any():
         return float(evidence.coverage.max(initial=0.0)) >= _KEYWORD_FLOOR
     nearest = int(np.where(evidence.embedded, evidence.cosine, -np.inf).argmax())
-    grown = calibration.floor_slope * np.log2(max(evidence.searched, 1) / 100)
+    grown = calibration.floor_slope * max(0.0, np.log2(max(evidence.searched, 1) / 100))
     floor = calibration.floor + grown
     if abs(evidence.han[nearest] - evidence.query_han) > _OTHER_SCRIPT:
         floor -= _ACROSS_LANGUAGES

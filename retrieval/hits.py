@@ -13,7 +13,6 @@ from shiyi.retrieval.results import Hit, Parts, Passage, Why
 from shiyi.retrieval.snippet import make_snippet
 from shiyi.store.kinds import KINDS, LAYERS
 
-_SAME_WORDS = 0.8  # share of a fragment that a record must quote to be the same memory
 _SHOWN = 8  # topics, and ids of the same words
 _SHOWN_TERMS = 16
 _SHOWN_LENGTH = 120  # characters of a title, a topic or a speaker
@@ -58,22 +57,21 @@ def collect_hits(
 ) -> list[Hit]:
     """Return at most `limit` hits for slots given best first.
 
-    A capture is shown once, by its best fragment. A record and a fragment of which it quotes
-    nearly all are one memory, shown by the better of the two; the other is named in `also`.
+    A capture is shown once, by its best fragment. A record that says what a fragment says, word
+    for word, is the same memory, shown by the better of the two; the other is named in `also`.
     """
     groups: list[_Group] = []
-    captures: dict[str, tuple[_Group, int, int]] = {}
-    quotes: list[tuple[_Group, str, int, int]] = []
+    said: dict[tuple[str, str], _Group] = {}  # by the capture and its words
+    captures: set[str] = set()
     for one in found:
-        kind, id_, start = index.key(one.slot)
+        kind, id_, _ = index.key(one.slot)
+        if id_ in captures:
+            continue
         card = index.card(one.slot)
-        if kind == RECORD:
-            twin = _quoted_fragment(card, captures)
-        else:
-            if id_ in captures:
-                continue
-            end = int(index.columns.row(one.slot)["end"])
-            twin = _quoting_record(id_, start, end, quotes)
+        words = (card["gist"] if kind == RECORD else card["text"]).strip()
+        sources = [quote[0] for quote in card["quotes"]] if kind == RECORD else [id_]
+        keys = [(source, words) for source in sources]
+        twin = next((said[key] for key in keys if key in said), None)
         if twin is not None:
             if id_ not in twin.also:
                 twin.also.append(id_)
@@ -82,36 +80,11 @@ def collect_hits(
             break
         group = _Group(one, card)
         groups.append(group)
-        if kind == RECORD:
-            quotes += [(group, *quote) for quote in card["quotes"]]
-        else:
-            captures[id_] = (group, start, end)
+        said.update(dict.fromkeys(keys, group))
+        if kind != RECORD:
+            captures.add(id_)
     view = _View(index, evidence, fused, {term: term_key(term) for term in wanted})
     return [_hit(view, group, rank) for rank, group in enumerate(groups, 1)]
-
-
-def _quoted_fragment(
-    card: dict[str, Any], captures: dict[str, tuple[_Group, int, int]]
-) -> _Group | None:
-    for capture_id, quote_start, quote_end in card["quotes"]:
-        if capture_id in captures:
-            group, start, end = captures[capture_id]
-            if _share(start, end, quote_start, quote_end) >= _SAME_WORDS:
-                return group
-    return None
-
-
-def _quoting_record(
-    id_: str, start: int, end: int, quotes: Sequence[tuple[_Group, str, int, int]]
-) -> _Group | None:
-    for group, capture_id, quote_start, quote_end in quotes:
-        if capture_id == id_ and _share(start, end, quote_start, quote_end) >= _SAME_WORDS:
-            return group
-    return None
-
-
-def _share(start: int, end: int, quote_start: int, quote_end: int) -> float:
-    return max(0, min(end, quote_end) - max(start, quote_start)) / max(1, end - start)
 
 
 def _hit(view: _View, group: _Group, rank: int) -> Hit:

@@ -30,6 +30,7 @@ _WORD_CANDIDATES = 200
 _SAMPLE = 200
 _SHOWN_TERMS = 16
 _SELF = LAYERS.index("self")
+_LEAST = 0.1  # of the best score; what has less only costs tokens
 _POOL = 8  # candidates looked at for each hit asked for, before the same words are folded
 
 
@@ -163,7 +164,7 @@ def _gather(
         previous=_positions(index.previous()[slots], slots, index.slots),
         sample=sample,
         searched=searched,
-        query_han=han_share(query.text),
+        query_han=han_share(query.text) if any(map(str.isalpha, query.text)) else float("nan"),
     )
 
 
@@ -237,12 +238,14 @@ def _rank(
 ) -> list[int]:
     """Return positions by score, best first; equal scores by layer, then newer, then key.
 
-    Only what says something for itself: a shared word, an identifier or, `by_meaning`, nearness.
+    Only what says something for itself: a shared word, an identifier or, `by_meaning`, nearness
+    beyond the spread.
     """
     speaks = (evidence.bm25 > 0) | (evidence.exact > 0)
     if by_meaning:
-        speaks |= evidence.cosine > 0
+        speaks |= evidence.cosine > fused.spread
     score = np.where(speaks, np.round(fused.score, 9), -np.inf)
+    speaks &= score >= _LEAST * score.max(initial=0.0)
     if len(score) > pool:
         bound = np.partition(score, len(score) - pool)[len(score) - pool]
         positions = np.flatnonzero((score >= bound) & speaks)

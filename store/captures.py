@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from shiyi.core.errors import UsageError
@@ -12,12 +13,12 @@ from shiyi.store.rows import Capture, encode_json
 
 _COLUMNS = (
     "scope, capture_id, text, utf8_sha256, recorded_at, captured_at, speaker, session_id, "
-    "turn_id, previous_id, origin, fidelity, source_path, external_id, attrs"
+    "turn_id, previous_id, origin, fidelity, source_path, external_id, attrs, utc_offset"
 )
 _INSERT = f"""
     INSERT INTO captures ({_COLUMNS})
     SELECT unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?),
-           unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?)
+           unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?)
 """
 _BY_IDS = f"""
     SELECT {_COLUMNS} FROM captures WHERE scope = ? AND list_contains(?, capture_id)
@@ -98,13 +99,27 @@ def _row(capture: Capture) -> tuple[Any, ...]:
         naive(capture.recorded_at), naive(capture.captured_at), capture.speaker,
         capture.session_id, capture.turn_id, capture.previous_id, capture.origin,
         capture.fidelity, capture.source_path, capture.external_id, encode_json(capture.attrs),
+        _offset(capture.captured_at),
     )  # fmt: skip
 
 
 def _capture(row: tuple[Any, ...]) -> Capture:
     return Capture(
         scope=row[0], capture_id=row[1], text=row[2], utf8_sha256=row[3],
-        recorded_at=utc(row[4]), captured_at=row[5] and utc(row[5]), speaker=row[6],
+        recorded_at=utc(row[4]), captured_at=_local(row[5], row[15]), speaker=row[6],
         session_id=row[7], turn_id=row[8], previous_id=row[9], origin=row[10], fidelity=row[11],
         source_path=row[12], external_id=row[13], attrs=json.loads(row[14]),
     )  # fmt: skip
+
+
+def _offset(moment: datetime | None) -> int | None:
+    """Return the minutes by which the clock that told the time was ahead of UTC."""
+    ahead = moment.utcoffset() if moment is not None else None
+    return None if ahead is None else int(ahead.total_seconds()) // 60
+
+
+def _local(moment: datetime | None, offset: int | None) -> datetime | None:
+    """Return a time as the clock of its place told it: a day is a day where it was lived."""
+    if moment is None:
+        return None
+    return utc(moment).astimezone(timezone(timedelta(minutes=offset or 0)))

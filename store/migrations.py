@@ -31,7 +31,8 @@ MIGRATIONS: Migrations = (
             fidelity VARCHAR NOT NULL,
             source_path VARCHAR,
             external_id VARCHAR,
-            attrs VARCHAR NOT NULL
+            attrs VARCHAR NOT NULL,
+            utc_offset INTEGER
         )
         """,
         "CREATE INDEX captures_by_id ON captures (capture_id)",

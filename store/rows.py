@@ -16,8 +16,9 @@ Attributes = Mapping[str, Any]
 class Capture:
     """One message or document, byte for byte; never changed.
 
-    captured_at is when it was said, if known; recorded_at when it was kept. previous_id is the
-    capture before it in the same dialogue. external_id is the name its source gave it.
+    captured_at is when it was said, if known, with the offset of its place; recorded_at when it
+    was kept. previous_id is the capture before it in the same dialogue. external_id is the name
+    its source gave it.
     """
 
     scope: str

@@ -21,7 +21,7 @@ class CaptureItem:
     external_id: the name the source gave it, made unique by its session where need be; where
         there is one, it is the key.
     source_path: where in the source it stood, never an absolute path of this machine.
-    attrs: whatever else the source says about it.
+    place: `file:line`, where there are lines. attrs: whatever else the source says about it.
     """
 
     key: str
@@ -36,6 +36,7 @@ class CaptureItem:
     source_path: str | None = None
     scope: str | None = None
     external_id: str | None = None
+    place: str | None = field(default=None, compare=False)
     attrs: Attributes = field(default_factory=dict)
 
 
@@ -80,6 +81,7 @@ class RecordItem:
     contradicts: tuple[str, ...] = ()
     reason: str | None = None
     scope: str | None = None
+    place: str | None = field(default=None, compare=False)
     attrs: Attributes = field(default_factory=dict)
 
 

@@ -1,10 +1,11 @@
 """Files of one JSON object a line: each becomes an item, or says why not."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import IO, Any
 
 from shiyi.core.errors import UsageError
-from shiyi.lifecycle.readers.items import Item, LineError
+from shiyi.lifecycle.readers.items import CaptureItem, Item, LineError, RecordItem
 from shiyi.lifecycle.readers.source import Reading, read_lines, too_long
 from shiyi.lifecycle.readers.strictjson import decode_object
 
@@ -38,5 +39,7 @@ def items_of_lines(
                 else:
                     yield LineError(source, line.number, str(error))
             else:
-                if item is not None:
+                if isinstance(item, CaptureItem | RecordItem):
+                    yield replace(item, place=f"{source}:{line.number}")
+                elif item is not None:
                     yield item

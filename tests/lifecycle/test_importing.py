@@ -215,3 +215,44 @@ def test_imported_words_are_data(me: shiyi.Scope, source: Source) -> None:
     assert shown is not None
     assert shown.attrs["place"] == "家"
     assert shown.attrs["mood"] == "好"
+
+
+def test_what_is_refused_late_names_its_line_too(me: shiyi.Scope, source: Source) -> None:
+    """A quote that does not stand, or words that do not fit their hash, are said with the line."""
+    forged = {"utf8_sha256": "0" * 64}
+    path = source(
+        capture("1", "甲"),
+        record("r1", "乙", quotes=[{"capture": "1", "text": "丙"}]),
+        capture("2", "丁", shiyi=forged),
+        capture("3", "戊"),
+    )
+
+    report = me.import_(str(path))
+
+    assert (report.captures, report.records, report.failed) == (2, 0, 2)
+    assert sorted(error.split(": ")[0] for error in report.errors) == [f"{path}:2", f"{path}:3"]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "my own field",
+        {"salience": 99999},
+        {"created_at": "2020-01-01T00:00:00Z", "salience": 99999},
+        {"created_at": "2020-01-01T00:00:00Z", "external_id": {"a": 1}},
+        {"utf8_sha256": 5},
+    ],
+)
+def test_a_field_of_our_exports_name_is_only_data(
+    me: shiyi.Scope, source: Source, block: Any
+) -> None:
+    """What is not a block of our own export is kept like any unknown field and harms nothing."""
+    path = source(capture("1", "甲乙", shiyi=block), record("r1", "丙丁", shiyi=block))
+
+    report = me.import_(str(path))
+
+    assert (report.captures, report.records, report.failed) == (1, 1, 0)
+    shown = me.show("r1").record
+    assert shown is not None
+    assert shown.attrs["shiyi"] == block
+    assert me.search("丙丁", channel="keyword").hits
