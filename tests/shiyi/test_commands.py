@@ -332,3 +332,13 @@ def test_options_stand_before_or_after(run: Run, tmp_path: Path) -> None:
     assert after.json["scope"] == "s"
     assert before.json["items"][0]["title"] == "甲"
     assert is_id(after.json["capture_id"])
+
+
+def test_doctor_names_the_constants(
+    run: Run, kept: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the model's constants were measured is said."""
+    monkeypatch.setenv("SHIYI_CACHE", str(tmp_path / "cache"))
+    kept(ALLERGY)
+
+    assert "constants: None were measured" in run("doctor", "--model", "hashing").out
