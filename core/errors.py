@@ -9,6 +9,7 @@
     │   ├── HomeDamagedError                 the database cannot be read as it is
     │   ├── HomeForeignError                 the database is not ours, or is newer than this version
     │   └── HomeUnwritableError              read-only, full, or not permitted
+    ├── OutputError                          the answer cannot be written; the deed is done
     ├── ModelUnavailableError                the embedding model cannot be loaded
     └── IndexUnusableError                   an index is missing, damaged or outdated; it is rebuilt
 
@@ -80,6 +81,13 @@ class HomeUnwritableError(HomeError):
 
     code = "unwritable"
     exit_code = 73
+
+
+class OutputError(ShiyiError):
+    """The answer could not be written; what the operation did is kept."""
+
+    code = "output"
+    exit_code = 74
 
 
 class ModelUnavailableError(ShiyiError):

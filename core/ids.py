@@ -60,6 +60,8 @@ def check_scope(name: str) -> str:
     Raises UsageError unless it is 1 to 64 letters (of any script, with their marks), digits and
     `_ . @ + : -`, starting with a letter, digit or `_`, and shows all that it holds.
     """
+    if not isinstance(name, str):
+        raise UsageError("A scope name is a text, for example `me` or `工作`.")
     normal = unicodedata.normalize("NFC", name)
     if not (
         0 < len(normal) <= _MAX_SCOPE

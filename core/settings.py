@@ -39,6 +39,10 @@ def home_directory(given: str | os.PathLike[str] | None = None) -> Path:
     if "\0" in os.fspath(chosen):
         raise UsageError("A home path cannot hold a NUL character.")
     try:
+        os.fsencode(chosen)
+    except UnicodeEncodeError:
+        raise UsageError("A home path cannot hold half a surrogate pair.") from None
+    try:
         return Path(chosen).expanduser().absolute()
     except RuntimeError:
         raise UsageError(f"No user is known by the name in {str(chosen)!r}.") from None

@@ -10,6 +10,7 @@ import importlib.metadata
 import importlib.resources
 import logging
 import re
+import tempfile
 import unicodedata
 import warnings
 from collections import Counter
@@ -342,16 +343,23 @@ def _stemmer() -> Any:
     return Stemmer.Stemmer("english")
 
 
+def _dictionary_cache() -> Path:
+    try:
+        return make_private_directory(Path(default_cache()) / "jieba")
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="shiyi-"))  # private, and of use to this process only
+
+
 @cache
 def _segmenter() -> Any:
     """Return jieba's tokenizer with its built-in dictionary; about a second on first use."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # jieba 0.42.1 has old escapes and pkg_resources
         import jieba  # noqa: PLC0415 - its dictionary takes a second to load
-    jieba.setLogLevel(logging.WARNING)
+    jieba.setLogLevel(logging.CRITICAL)  # a cache that cannot be written is only slower
     segmenter = jieba.Tokenizer()
     # jieba unmarshals its cache; in the shared temporary directory anyone could put one there.
-    segmenter.tmp_dir = str(make_private_directory(Path(default_cache()) / "jieba"))
+    segmenter.tmp_dir = str(_dictionary_cache())
     segmenter.cache_file = f"dictionary-{importlib.metadata.version('jieba')}"
     segmenter.initialize()
     return segmenter

@@ -49,6 +49,12 @@ class Indexes:
             except ModelUnavailableError as error:
                 self._model_error = str(error)
                 raise
+            except OSError as error:
+                self._model_error = (
+                    f"The model cannot be prepared ({error.strerror}); make the cache directory "
+                    "writable, or set SHIYI_CACHE to one that is."
+                )
+                raise ModelUnavailableError(self._model_error) from None
             calibration = encoder.calibration or Calibration.identity(
                 encoder.dimension, encoder.fingerprint
             )

@@ -7,9 +7,9 @@ are exact at every moment, so any sequence of changes ranks as a fresh build doe
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from rank_bm25 import BM25Okapi
@@ -57,16 +57,6 @@ class _Postings:
         self.documents[self.size] = document
         self.frequencies[self.size] = frequency
         self.size += 1
-
-
-class _Term(NamedTuple):
-    """A term of a query: where its postings lie in the base, and what it tells."""
-
-    key: int
-    times: int
-    start: int
-    end: int
-    idf: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +169,7 @@ class LiveOkapi(NonNegativeOkapi):
         """Return what `get_scores` does, for terms given by their keys."""
         self._prepare_when_due()
         scores = np.zeros(self.slots)
-        for term in self._look_up(Counter(keys)):
-            for documents, weights in self._contributions(term):
-                np.add.at(scores, documents, weights)
+        self._add_up(Counter(keys), scores, None)
         if self._dead:
             scores[~self.alive[: self.slots]] = 0.0
         return scores
@@ -190,12 +178,7 @@ class LiveOkapi(NonNegativeOkapi):
         """Return scores and coverage of every slot, float64."""
         self._prepare_when_due()
         scores, covered = np.zeros(self.slots), np.zeros(self.slots)
-        mass = 0.0
-        for term in self._look_up(Counter(map(term_key, query))):
-            mass += term.idf
-            for documents, weights in self._contributions(term):
-                np.add.at(scores, documents, weights)
-                np.add.at(covered, documents, term.idf)
+        mass = self._add_up(Counter(map(term_key, query)), scores, covered)
         if self._dead:
             dead = ~self.alive[: self.slots]
             scores[dead] = covered[dead] = 0.0
@@ -203,8 +186,8 @@ class LiveOkapi(NonNegativeOkapi):
 
     def slots_with(self, key: int) -> list[int]:
         """Return the living slots that hold a term, ascending."""
-        (term,) = self._look_up({key: 1})
-        found = self._base.documents[term.start : term.end]
+        (start,), (end,), _ = self._look_up({key: 1})
+        found = self._base.documents[start:end]
         postings = self._delta.get(key)
         if postings is not None:
             found = np.concatenate([found, postings.documents[: postings.size]])
@@ -213,43 +196,50 @@ class LiveOkapi(NonNegativeOkapi):
 
     def idf_of(self, key: int) -> float:
         """Return the idf of a term among the living documents."""
-        (term,) = self._look_up({key: 1})
-        return term.idf
+        return self._look_up({key: 1})[2][0]
 
-    def _look_up(self, counts: Mapping[int, int]) -> Iterator[_Term]:
-        """Yield where the postings of each term lie, and its idf."""
+    def _look_up(self, counts: Mapping[int, int]) -> tuple[list[int], list[int], list[float]]:
+        """Return where the postings of each term begin and end in the base, and its idf."""
         keys, base = np.fromiter(counts, np.uint64, len(counts)), self._base
         places = base.keys.searchsorted(keys)
         places[places == len(base.keys)] = 0
-        starts, ends = base.pointers[places], base.pointers[places]
+        starts = ends = base.pointers[places]
         if len(base.keys):
             ends = np.where(base.keys[places] == keys, base.pointers[places + 1], starts)
         frequency = ends - starts
         if self._frequency_change:
             changes = (self._frequency_change.get(key, 0) for key in counts)
             frequency += np.fromiter(changes, np.int64, len(counts))
-        idf = _idf(self.corpus_size, frequency)
-        columns = starts.tolist(), ends.tolist(), idf.tolist()
-        yield from map(_Term._make, zip(counts.keys(), counts.values(), *columns, strict=True))
+        return starts.tolist(), ends.tolist(), _idf(self.corpus_size, frequency).tolist()
 
-    def _contributions(self, term: _Term) -> Iterator[tuple[Array, Array]]:
-        """Yield the documents and weights of a term, in the base and then in the delta."""
-        key, times, start, end, idf = term
-        if end > start:
-            documents = self._base.documents[start:end]
-            if self._weights is None:
-                part = self._saturation(documents, self._base.frequencies[start:end])
-                part *= idf
-                self._weighed += end - start
-            else:
-                part = self._weights[start:end]
-            yield documents, part if times == 1 else times * part
-        postings = self._delta.get(key)
-        if postings is not None:
-            documents = postings.documents[: postings.size]
-            part = self._saturation(documents, postings.frequencies[: postings.size])
-            part *= idf
-            yield documents, part if times == 1 else times * part
+    def _add_up(self, counts: Mapping[int, int], scores: Array, covered: Array | None) -> float:
+        """Add what each term gives to its documents; return the idf of all terms together.
+
+        `scores` gets the weights, in the order of the terms, and `covered`, if there is one, idf.
+        """
+        base, weights = self._base, self._weights
+        starts, ends, idfs = self._look_up(counts)
+        for key, start, end, idf in zip(counts, starts, ends, idfs, strict=True):
+            found = []
+            if end > start:
+                documents = base.documents[start:end]
+                if weights is None:
+                    part = idf * self._saturation(documents, base.frequencies[start:end])
+                    self._weighed += end - start
+                else:
+                    part = weights[start:end]
+                found.append((documents, part))
+            postings = self._delta.get(key)
+            if postings is not None:
+                documents = postings.documents[: postings.size]
+                part = idf * self._saturation(documents, postings.frequencies[: postings.size])
+                found.append((documents, part))
+            times = counts[key]
+            for documents, part in found:
+                np.add.at(scores, documents, part if times == 1 else times * part)
+                if covered is not None:
+                    np.add.at(covered, documents, idf)
+        return sum(idfs)
 
     def _saturation(self, documents: Array, frequencies: Array) -> Array:
         """Return rank_bm25's term-frequency part, in its own order of operations."""

@@ -34,7 +34,7 @@ class Why(BaseModel):
     bm25: float
     coverage: float = Field(description="share of the query's idf mass in this text, 0 to 1")
     terms: list[str] = Field(description="terms of the query in this text, the 16 rarest")
-    other_script: bool = Field(description="written in another script than the query")
+    other_script: bool = Field(description="Han where the query is Latin, or the reverse")
 
 
 class Hit(BaseModel):

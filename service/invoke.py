@@ -45,7 +45,7 @@ def invoke(
         raise UsageError(_sentence(error)) from None
     if operation.creates_home:
         session.create = True
-    own_scope = check_scope(scope or session.settings.scope)
+    own_scope = check_scope(session.settings.scope if scope is None else scope)
     return handler_of(operation)(session, own_scope, request)
 
 

@@ -33,7 +33,12 @@ def _without_blanks(names: list[str]) -> list[str]:
 
 
 def _as_text(path: Any) -> Any:
-    return os.fspath(path) if isinstance(path, os.PathLike) else path
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if isinstance(text, str):
+        if not text or "\0" in text:
+            raise ValueError("A path has at least one character and no NUL")
+        os.fsencode(text)  # half a surrogate pair has no form on a disk: a ValueError
+    return text
 
 
 # A path, as text or as pathlib has it.

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shiyi.core.closable import Closable
-from shiyi.core.errors import ModelUnavailableError, NotFoundError
+from shiyi.core.errors import HomeError, ModelUnavailableError, NotFoundError
 from shiyi.core.settings import Settings, home_directory, load_settings
 from shiyi.store import Store
 
@@ -39,10 +39,13 @@ class Session(Closable):
         self.progress: Progress = progress or _tell_nobody
         self._store: Store | None = None
         self._indexes: Indexes | None = None
+        self._closed = False
 
     @property
     def store(self) -> Store:
         """The store; raises HomeError when there is no home or it cannot be used."""
+        if self._closed:
+            raise HomeError("This memory was closed; open it again with shiyi.open().")
         if self._store is None:
             self._store = Store(self.home, create=self.create)
         return self._store
@@ -91,6 +94,14 @@ class Session(Closable):
             raise NotFoundError(notes[0])
         return scope
 
+    def lost(self) -> list[str]:
+        """Return a sentence for each loss of saved changes that was noticed."""
+        return [
+            f"{tail['expected'] - tail['found']} saved changes are missing after number "
+            f"{tail['found']}: the database's log was lost. Restore a backup if you have one."
+            for tail in self.store.lost_tails()
+        ]
+
     def notes_on(self, scope: str) -> list[str]:
         """Return nothing for a scope that is there, else a sentence that names the others."""
         known = self.store.scopes()
@@ -106,7 +117,8 @@ class Session(Closable):
         return [f"There is no scope {scope} in this home; there are: {others}."]
 
     def close(self) -> None:
-        """Give the home up."""
+        """Give the home up, for good."""
+        self._closed = True
         if self._indexes is not None:
             self._indexes.close()
         if self._store is not None:

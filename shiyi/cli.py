@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shiyi import interrupt
-from shiyi.core.errors import HomeUnwritableError, ShiyiError, UsageError
+from shiyi.core.errors import HomeUnwritableError, OutputError, ShiyiError, UsageError
 from shiyi.core.text import decode_text
 from shiyi.service.operations import OPERATIONS, Operation, find_operation
 
@@ -29,7 +29,7 @@ what is not given here.
 Exit codes: 0 done or found · 1 nothing found · 2 bad usage · 3 some lines of an import failed ·
 4 the record changed meanwhile · 5 doctor found a fault · 65 the database is damaged or not ours ·
 66 no home · 69 the model or index cannot be used · 70 internal error · 73 the disk is full or
-read-only · 75 another process owns the home · 130 interrupted
+read-only · 74 the answer cannot be written · 75 another process owns the home · 130 interrupted
 """
 
 
@@ -96,7 +96,16 @@ def run(operation: Operation, values: Mapping[str, Any], options: Mapping[str, A
     ):
         answer: BaseModel = invoke(session, operation.name, values, scope=options["scope"])
     text = answer.model_dump_json() if options["as_json"] else render(operation, answer)
-    click.echo(text, color=False if os.environ.get("NO_COLOR") else None)
+    try:
+        click.echo(text, color=False if os.environ.get("NO_COLOR") else None)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(
+            f"The answer cannot be written ({error.strerror}), but `{operation.name}` is done and "
+            "what it kept is kept."
+        ) from None
     return exit_code(answer)
 
 
@@ -150,7 +159,7 @@ def read_words(given: str | None, file: str | None) -> str:
             raise UsageError(f"{file} cannot be read ({error.strerror}).") from None
     if given is not None and given != "-":
         return given
-    if sys.stdin.isatty():
+    if sys.stdin is None or sys.stdin.isatty():
         raise UsageError("Give the words, --file, or pipe them in.")
     return decode_text(sys.stdin.buffer.read(), "standard input")
 
@@ -158,6 +167,9 @@ def read_words(given: str | None, file: str | None) -> str:
 def start(arguments: Sequence[str]) -> int:
     """Run one command line from the shell and return its exit code."""
     os.umask(0o077)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller: nobody wants to read it
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - for as long as we run
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -208,13 +220,18 @@ def _explained(error: Exception) -> tuple[str, str, int]:
 
 
 def _complain(sentence: str, code: str, exit_code: int, *, as_json: bool) -> int:
+    with contextlib.suppress(OSError):  # nowhere to complain to
+        _say(sentence, code, as_json=as_json)
+    return exit_code
+
+
+def _say(sentence: str, code: str, *, as_json: bool) -> None:
     if as_json:
         import json
 
         click.echo(json.dumps({"error": {"code": code, "message": sentence}}, ensure_ascii=False))
     else:
         click.echo(f"shiyi: {sentence}", err=True)
-    return exit_code
 
 
 def _with_help(error: click.ClickException) -> str:

@@ -104,7 +104,12 @@ class _Walk:
 
     def _link(self, path: Path) -> Iterator[Found | LineError]:
         target = Path(os.path.realpath(path))
-        if not target.exists():
+        try:
+            there = target.exists()
+        except OSError as error:
+            yield LineError(printable(path), None, os_reason(error))
+            return
+        if not there:
             yield LineError(printable(path), None, "This link leads nowhere.")
         elif os.path.commonpath([self._real_root, target]) != self._real_root:
             yield LineError(printable(path), None, "This link leaves the folder: not followed.")

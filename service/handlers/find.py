@@ -32,11 +32,10 @@ def handle_search(session: Session, scope: str, request: ask.SearchRequest) -> a
     )
     counter = get_counter(session.settings.tokens)
     found = search(session.indexes, scope, query, counter)
-    return (
-        found
-        if not missing
-        else pack(found.model_copy(update={"notes": missing}), request.budget, counter)
-    )
+    notes = missing or [*session.lost(), *found.notes]
+    if notes == found.notes:
+        return found
+    return pack(found.model_copy(update={"notes": notes}), request.budget, counter)
 
 
 def _filter(request: ask.SearchRequest) -> Filter:

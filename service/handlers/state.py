@@ -16,11 +16,7 @@ def handle_status(session: Session, _: str, request: ask.StatusRequest) -> answe
     store = session.store
     problem = session.model_problem()
     notes = [f"Keywords only: {problem}"] if problem else []
-    notes += [
-        f"{tail['expected'] - tail['found']} saved changes are missing after number "
-        f"{tail['found']}: the database's log was lost. Restore a backup if you have one."
-        for tail in store.lost_tails()
-    ]
+    notes += session.lost()
     return answer.StatusResult(
         home=str(store.home),
         version=metadata.version("shiyi"),
