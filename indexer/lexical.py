@@ -58,6 +58,9 @@ class _Postings:
         self.frequencies[self.size] = frequency
         self.size += 1
 
+    def get(self) -> tuple[Array, Array]:
+        return self.documents[: self.size], self.frequencies[: self.size]
+
 
 @dataclass(frozen=True, slots=True)
 class LexicalScores:
@@ -190,7 +193,7 @@ class LiveOkapi(NonNegativeOkapi):
         found = self._base.documents[start:end]
         postings = self._delta.get(key)
         if postings is not None:
-            found = np.concatenate([found, postings.documents[: postings.size]])
+            found = np.concatenate([found, postings.get()[0]])
         slots: list[int] = found[self.alive[found]].tolist()
         return slots
 
@@ -202,15 +205,15 @@ class LiveOkapi(NonNegativeOkapi):
         """Return where the postings of each term begin and end in the base, and its idf."""
         keys, base = np.fromiter(counts, np.uint64, len(counts)), self._base
         places = base.keys.searchsorted(keys)
-        places[places == len(base.keys)] = 0
-        starts = ends = base.pointers[places]
+        starts = base.pointers.take(places)
+        frequency = base.pointers.take(places + 1, mode="clip") - starts
         if len(base.keys):
-            ends = np.where(base.keys[places] == keys, base.pointers[places + 1], starts)
-        frequency = ends - starts
+            frequency *= base.keys.take(places, mode="clip") == keys
+        ends = (starts + frequency).tolist()
         if self._frequency_change:
             changes = (self._frequency_change.get(key, 0) for key in counts)
             frequency += np.fromiter(changes, np.int64, len(counts))
-        return starts.tolist(), ends.tolist(), _idf(self.corpus_size, frequency).tolist()
+        return starts.tolist(), ends, _idf(self.corpus_size, frequency).tolist()
 
     def _add_up(self, counts: Mapping[int, int], scores: Array, covered: Array | None) -> float:
         """Add what each term gives to its documents; return the idf of all terms together.
@@ -219,8 +222,7 @@ class LiveOkapi(NonNegativeOkapi):
         """
         base, weights = self._base, self._weights
         starts, ends, idfs = self._look_up(counts)
-        for key, start, end, idf in zip(counts, starts, ends, idfs, strict=True):
-            found = []
+        for (key, times), start, end, idf in zip(counts.items(), starts, ends, idfs, strict=True):
             if end > start:
                 documents = base.documents[start:end]
                 if weights is None:
@@ -228,14 +230,12 @@ class LiveOkapi(NonNegativeOkapi):
                     self._weighed += end - start
                 else:
                     part = weights[start:end]
-                found.append((documents, part))
-            postings = self._delta.get(key)
-            if postings is not None:
-                documents = postings.documents[: postings.size]
-                part = idf * self._saturation(documents, postings.frequencies[: postings.size])
-                found.append((documents, part))
-            times = counts[key]
-            for documents, part in found:
+                np.add.at(scores, documents, part if times == 1 else times * part)
+                if covered is not None:
+                    np.add.at(covered, documents, idf)
+            if key in self._delta:
+                documents, frequencies = self._delta[key].get()
+                part = idf * self._saturation(documents, frequencies)
                 np.add.at(scores, documents, part if times == 1 else times * part)
                 if covered is not None:
                     np.add.at(covered, documents, idf)
