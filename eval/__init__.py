@@ -1,0 +1,1 @@
+"""How good retrieval is, measured: labelled sets, systems, measures, comparisons, reports."""

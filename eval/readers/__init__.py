@@ -1,0 +1,1 @@
+"""Readers of labelled sets in the forms that others publish them in."""
