@@ -1,18 +1,17 @@
-"""Bytes of a labelled set: regular files only, lines of bounded length, strict JSON, one digest."""
+"""The bytes of a labelled set: regular files only, lines of bounded length, one digest over all."""
 
 import hashlib
 import json
-import math
 import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple, NoReturn
+from typing import IO, NamedTuple, NoReturn
 
 from shiyi.core.errors import UsageError
-from shiyi.core.text import decode_text, encode_text
+from shiyi.core.text import decode_text
 
-MAX_BYTES = 16 * 1024 * 1024  # one line, one element of an array, one README
+MAX_BYTES = 16 * 1024 * 1024  # of one line, or of one element of an array
 _BOM = b"\xef\xbb\xbf"
 _CHUNK = 1024 * 1024
 
@@ -114,55 +113,3 @@ def decoded(content: bytes, place: str) -> str:
         return decode_text(content, "line")
     except UsageError as error:
         raise UsageError(f"{place}: {error}") from None
-
-
-def parse_json(text: str, place: str) -> Any:
-    """Return the value of strict JSON.
-
-    Raises UsageError, naming the place but not the content, for what is not JSON, a key that
-    stands twice in an object, numbers that are not finite, and half a surrogate pair.
-    """
-    try:
-        value = _DECODER.decode(text)
-        if "\\u" in text:
-            encode_text(json.dumps(value, ensure_ascii=False), "line")
-    except json.JSONDecodeError as error:
-        reason = f"This is not JSON at character {error.pos}: {error.msg}."
-    except RecursionError:
-        reason = "This is nested too deeply."
-    except UsageError as error:
-        reason = str(error)
-    except ValueError:  # Python's own limit on the digits of an integer
-        reason = "This holds a number with too many digits."
-    else:
-        return value
-    raise UsageError(f"{place}: {reason}")
-
-
-def parse_object(line: Line) -> dict[str, Any]:
-    """Return the object that stands in a line; raises UsageError that names the place."""
-    value = parse_json(line.text, line.place)
-    if not isinstance(value, dict):
-        raise UsageError(f"{line.place}: This is valid JSON but not an object.")
-    return value
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise UsageError("A key stands twice in one object; keep one of them.")
-    return found
-
-
-def _constant(_name: str) -> float:
-    raise UsageError("NaN and infinities are not JSON numbers.")
-
-
-def _float(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _constant(text)
-
-
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_float, strict=False
-)
