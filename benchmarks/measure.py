@@ -3,7 +3,7 @@
 import gc
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,15 +57,17 @@ def in_turn(
     *,
     clock: Callable[[], float] = time.process_time,
     budget: float = 120.0,
+    warm: Iterable[int] = range(2),
 ) -> dict[str, float]:
     """Return the median milliseconds of each call; in every round each is called once.
 
     The machine is shared, so only what was measured side by side can be compared. `clock` is CPU
-    time of all threads unless said. Stops after `budget` seconds, with at least three rounds.
+    time of all threads unless said. `warm` are calls made before, to have files mapped and code
+    loaded. Stops after `budget` seconds, with at least three rounds.
     """
     for call in calls.values():
-        for warm in range(2):
-            call(warm)
+        for position in warm:
+            call(position)
     gc.collect()
     took: dict[str, list[float]] = {name: [] for name in calls}
     end = time.perf_counter() + budget

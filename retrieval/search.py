@@ -181,11 +181,20 @@ def _candidates(
         return everyone, everyone
     # An even stride over the ids, which are random or ordered by time: fair and repeatable.
     sample = everyone[np.linspace(0, len(everyone) - 1, _SAMPLE).astype(np.int64)]
-    core = np.unique(np.concatenate([near, worded, np.asarray(named, np.int64)]))
+    core = _distinct(near, worded, np.asarray(named, np.int64))
     before = index.previous()[core]
     before = before[before >= 0]
-    slots = np.unique(np.concatenate([core, before[allowed[before]], sample]))
-    return slots, np.searchsorted(slots, np.unique(sample))
+    slots = _distinct(core, before[allowed[before]], sample)
+    return slots, np.searchsorted(slots, _distinct(sample))
+
+
+def _distinct(*arrays: Array) -> Array:
+    """Return the values of all arrays, ascending, each once; quicker than np.unique for few."""
+    values = np.sort(np.concatenate(arrays))
+    fresh = np.ones(len(values), bool)
+    fresh[1:] = values[1:] != values[:-1]
+    distinct: Array = values[fresh]
+    return distinct
 
 
 def _exact(index: ScopeIndex, text: str) -> dict[int, float]:
