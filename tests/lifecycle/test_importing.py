@@ -3,10 +3,13 @@
 import hashlib
 import json
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import shiyi
 from shiyi.core.errors import UsageError
@@ -38,6 +41,47 @@ def test_second_import_adds_nothing_and_says_so(me: shiyi.Scope) -> None:
     assert (first.captures, first.records, first.unchanged, first.failed) == (460, 272, 0, 0)
     assert (second.captures, second.records, second.versions) == (0, 0, 0)
     assert (second.unchanged, second.failed, second.waiting) == (732, 0, 0)
+
+
+ITEM = st.one_of(
+    st.builds(
+        capture,
+        st.sampled_from("abcdef"),
+        st.text(min_size=1, max_size=20).filter(str.strip),
+        session=st.none() | st.sampled_from("xy"),
+    ),
+    st.builds(record, st.sampled_from("pqr"), st.sampled_from(["茶", "咖啡", "tea"])),
+    st.sampled_from(["{broken", "[]", "", '{"type": "capture"}']),
+)
+SCOPES = count()
+
+
+@settings(
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(lines=st.lists(ITEM, max_size=12))
+def test_any_import_repeated_changes_nothing(
+    memory: shiyi.Memory, source: Source, lines: list[str]
+) -> None:
+    """Whatever a file holds, a second import leaves the scope as the first did."""
+    scope, path = memory.scope(f"s{next(SCOPES)}"), str(source(*lines))
+    first = scope.import_(path)
+    before = contents(scope)
+
+    second = scope.import_(path)
+
+    assert contents(scope) == before
+    assert (second.captures, second.records, second.versions) == (0, 0, 0)
+    assert second.failed == first.failed
+
+
+def contents(scope: shiyi.Scope) -> list[dict[str, Any]]:
+    return [
+        item.model_dump()
+        for what in ("captures", "records")
+        for item in scope.list(what=what, limit=1000).items
+    ]
 
 
 def test_order_of_import_decides_nothing(memory: shiyi.Memory, source: Source) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import date
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shiyi.core.errors import ModelUnavailableError
+from shiyi.indexer.generation import scope_directory
 from shiyi.indexer.index import Filter
 from shiyi.lifecycle.write import edit
 from shiyi.models.calibration import fit_calibration
@@ -169,6 +171,32 @@ def test_any_history_answers_as_a_rebuild_does_without_a_model(
 ) -> None:
     """With keywords alone, too, the history of an index leaves no trace in its answers."""
     same_from_any_history(by_words, steps)
+
+
+@ONE_STORE
+@given(steps=st.lists(STEP, min_size=3, max_size=20))
+def test_any_history_builds_the_same_bytes_twice(
+    by_meaning: Any, steps: list[tuple[Any, ...]]
+) -> None:
+    """What a generation holds depends on the store alone, not on the build before it."""
+    player = Player(by_meaning, f"s{next(SCOPES)}")
+    for step in steps:
+        player.play(step)
+    builds = []
+    for _ in range(2):
+        player.reindex(full=True)
+        builds.append(files_of_index(by_meaning.home, player.scope))
+
+    assert builds[0] == builds[1]
+
+
+def files_of_index(home: Path, scope: str) -> dict[Path, bytes]:
+    """Return every file of the scope's index; none where nothing was ever kept."""
+    return {
+        file: file.read_bytes()
+        for file in scope_directory(home, scope).rglob("*")
+        if file.is_file()
+    }
 
 
 def test_a_turn_that_came_before_the_one_it_answers(make_memory: Callable[..., Any]) -> None:
