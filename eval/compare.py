@@ -178,15 +178,15 @@ def _tested(
     groups: dict[tuple[int, ...], list[str]] = {}
     for name, numbers in defined.items():
         groups.setdefault(tuple(numbers), []).append(name)
-    for numbers, names in groups.items():
-        a = np.array([[rows[number][0][name] for name in names] for number in numbers])
-        b = np.array([[rows[number][1][name] for name in names] for number in numbers])
+    for same, names in groups.items():
+        a = np.array([[rows[number][0][name] for name in names] for number in same])
+        b = np.array([[rows[number][1][name] for name in names] for number in same])
         p = randomisation_p(b - a, resamples, seed)
         low, high = bootstrap_interval(b - a, resamples, seed)
         for column, name in enumerate(names):
-            mean_a, mean_b = (math.fsum(side[:, column]) / len(numbers) for side in (a, b))
+            mean_a, mean_b = (math.fsum(side[:, column]) / len(same) for side in (a, b))
             yield MeasureComparison(
-                measure=name, queries=len(numbers), a=mean_a, b=mean_b,
+                measure=name, queries=len(same), a=mean_a, b=mean_b,
                 difference=mean_b - mean_a, low=float(low[column]), high=float(high[column]),
                 p=float(p[column]), p_holm=1.0, verdict="no difference shown",
             )  # fmt: skip

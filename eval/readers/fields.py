@@ -11,6 +11,7 @@ from shiyi.core.errors import UsageError
 from shiyi.eval.dataset import Document, View
 
 _END_OF_DAY = time(23, 59, 59)
+_PLURALS: dict[type, str] = {str: "texts", dict: "objects", list: "lists"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +71,7 @@ def list_of(content: dict[str, Any], name: str, kind: type, place: str) -> list[
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(one, kind) for one in value):
-        what = {str: "texts", dict: "objects", list: "lists"}[kind]
-        raise UsageError(f"{place}: {name} is a list of {what}.")
+        raise UsageError(f"{place}: {name} is a list of {_PLURALS[kind]}.")
     return value
 
 

@@ -22,10 +22,10 @@ from shiyi.eval.readers.fields import (
 )
 from shiyi.eval.readers.strict import Object
 
+_ADVERSARIAL = "adversarial"
 _CATEGORIES = {
-    1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial",
+    1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: _ADVERSARIAL,
 }  # fmt: skip
-_ADVERSARIAL = 5
 _SESSION = re.compile(r"session_([0-9]+)")
 _TURN = re.compile(r"D:?0*([0-9]+):0*([0-9]+)")  # some keys are written D:11:26 or D30:05
 
@@ -51,15 +51,16 @@ def read_locomo(samples: Iterable[Object]) -> Parts:
                 raise UsageError(f"{place}: The turn {document.id!r} stands twice.")
             documents[document.id] = document
         for number, question in enumerate(list_of(sample, "qa", dict, place), 1):
-            query = _query(question, f"{scope}:q{number}", scope, f"{place}: qa {number}")
-            gold = {} if query.category == _CATEGORIES[_ADVERSARIAL] else {
-                turn: 1 for turn in _evidence(question, scope, place) if turn in documents
-            }  # fmt: skip
-            if not gold and query.category != _CATEGORIES[_ADVERSARIAL]:
+            at = f"{place}: qa {number}"
+            query = _query(question, f"{scope}:q{number}", scope, at)
+            named = {turn: 1 for turn in _evidence(question, scope, at) if turn in documents}
+            if query.category == _ADVERSARIAL:
+                named = {}
+            elif not named:
                 without += 1
                 continue
             queries.append(query)
-            judgements[query.id] = gold
+            judgements[query.id] = named
     view = View(name=MAIN, queries=tuple(queries), judgements=judgements)
     notes = (f"{without} questions were left out: their evidence names no turn.",)
     return Parts(

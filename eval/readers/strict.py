@@ -43,13 +43,16 @@ def parse_elements(path: Path, files: Files) -> Iterator[Object]:
     text = _Text(path, files.chunks(path))
     if text.next_mark() != "[":
         raise UsageError(f"{text.place()}: This is not a JSON array.")
-    number = 0
-    while text.peek_mark() != "]":
+    number, mark = 0, ","
+    if text.peek_mark() == "]":
+        mark = text.next_mark()
+    while mark == ",":
         number += 1
+        text.peek_mark()
         yield _object(text.value(), f"{text.place()}: element {number}")
-        if text.peek_mark() != "]" and text.next_mark() != ",":
-            raise UsageError(f"{text.place()}: This array has no comma after element {number}.")
-    text.next_mark()
+        mark = text.next_mark()
+    if mark != "]":
+        raise UsageError(f"{text.place()}: This array has no comma after element {number}.")
     if text.peek_mark():
         raise UsageError(f"{text.place()}: Something stands after the end of the array.")
 

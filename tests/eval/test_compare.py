@@ -2,6 +2,7 @@
 
 import itertools
 import time
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -9,7 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shiyi.core.errors import UsageError
-from shiyi.eval.compare import bootstrap_interval, compare, randomisation_p
+from shiyi.eval.compare import (
+    Comparison,
+    MeasureComparison,
+    bootstrap_interval,
+    compare,
+    randomisation_p,
+)
 from shiyi.eval.measures import summarise
 from shiyi.eval.results import Cell, Conditions, DatasetInfo, EvalResult, Outcome, QueryResult
 
@@ -27,7 +34,9 @@ def query(number: int, value: float, outcome: Outcome = "found", gold: int = 1) 
     )  # fmt: skip
 
 
-def cell(queries, system="own", dataset="set", view="main") -> Cell:
+def cell(
+    queries: list[QueryResult], system: str = "own", dataset: str = "set", view: str = "main"
+) -> Cell:
     return Cell(dataset=dataset, view=view, system=system, overall=summarise(queries), by={},
                 queries=queries)  # fmt: skip
 
@@ -40,18 +49,18 @@ def run(*cells: Cell, sha256: str = "1") -> EvalResult:
     return EvalResult(fingerprint="", conditions=CONDITIONS, datasets=infos, cells=list(cells))
 
 
-def valued(values, **more) -> Cell:
+def valued(values: Iterable[float], **more: str) -> Cell:
     return cell([query(number, value) for number, value in enumerate(values)], **more)
 
 
-def recall(comparison):
+def recall(comparison: Comparison) -> MeasureComparison:
     (found,) = comparison.cells
     return next(one for one in found.measures if one.measure == "recall@10")
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
 @settings(max_examples=20)
-def test_a_run_is_no_different_from_itself(values):
+def test_a_run_is_no_different_from_itself(values: list[float]) -> None:
     """Identical runs show no difference, with an interval of no width."""
     found = recall(compare(run(valued(values)), run(valued(values)), resamples=500))
 
@@ -59,7 +68,7 @@ def test_a_run_is_no_different_from_itself(values):
     assert found.verdict == "no difference shown"
 
 
-def test_a_clear_difference_is_shown_both_ways():
+def test_a_clear_difference_is_shown_both_ways() -> None:
     """What is better on every query is better, and the other way round it is worse."""
     low, high = run(valued([0.2] * 30)), run(valued([0.7] * 30))
 
@@ -72,7 +81,7 @@ def test_a_clear_difference_is_shown_both_ways():
     assert recall(compare(high, low)).verdict == "worse"
 
 
-def test_more_wrong_silence_is_worse():
+def test_more_wrong_silence_is_worse() -> None:
     """For measures of abstention, lower is better."""
     answered = run(cell([query(number, 1) for number in range(20)]))
     silent = run(cell([query(number, 1, "empty") for number in range(20)]))
@@ -84,7 +93,7 @@ def test_more_wrong_silence_is_worse():
     }  # fmt: skip
 
 
-def test_the_test_of_all_sign_flips_is_met():
+def test_the_test_of_all_sign_flips_is_met() -> None:
     """The p-value by chance is close to the exact one, from every flip there is."""
     differences = np.array([[0.4], [0.1], [-0.2], [0.5], [0.3], [0.0], [-0.1], [0.2]])
     flips = np.array(list(itertools.product((-1, 1), repeat=8)))
@@ -93,7 +102,7 @@ def test_the_test_of_all_sign_flips_is_met():
     assert randomisation_p(differences)[0] == pytest.approx(exact, abs=0.015)
 
 
-def test_the_interval_is_that_of_plain_resampling():
+def test_the_interval_is_that_of_plain_resampling() -> None:
     """The bootstrap by counts is close to one that draws and averages, query by query."""
     random = np.random.default_rng(5)
     differences = random.normal(0.1, 0.3, (60, 1))
@@ -104,7 +113,7 @@ def test_the_interval_is_that_of_plain_resampling():
     assert (low[0], high[0]) == pytest.approx(np.quantile(means, (0.025, 0.975)), abs=0.005)
 
 
-def test_several_measures_are_corrected_by_holm():
+def test_several_measures_are_corrected_by_holm() -> None:
     """The smallest p is taken times all, the next times one fewer, and never falls."""
     random = np.random.default_rng(3)
     before, after = [], []
@@ -125,7 +134,7 @@ def test_several_measures_are_corrected_by_holm():
     assert {one.measure: one.p_holm for one in found.measures} == expected
 
 
-def test_the_same_seed_gives_the_same_words():
+def test_the_same_seed_gives_the_same_words() -> None:
     """A comparison is a function of its two runs, whatever else they hold."""
     random = np.random.default_rng(1)
     a, b = random.random(50), random.random(50)
@@ -137,7 +146,7 @@ def test_the_same_seed_gives_the_same_words():
     assert again.cells[1] == alone.cells[0]
 
 
-def test_a_thousand_queries_take_no_time():
+def test_a_thousand_queries_take_no_time() -> None:
     """20 measures of 1,000 queries: the whole comparison stays in seconds on a busy machine."""
     differences = np.random.default_rng(2).normal(0, 1, (1000, 20))
     start = time.monotonic()
@@ -148,7 +157,7 @@ def test_a_thousand_queries_take_no_time():
     assert time.monotonic() - start < 10
 
 
-def test_system_against_system():
+def test_system_against_system() -> None:
     """Two systems of one run are compared with each other."""
     both = run(valued([0.2] * 20, system="bm25"), valued([0.9] * 20, system="hybrid"))
 
@@ -158,7 +167,7 @@ def test_system_against_system():
     assert recall(comparison).verdict == "better"
 
 
-def test_cells_that_only_one_side_has_are_named():
+def test_cells_that_only_one_side_has_are_named() -> None:
     """What could not be compared is said, not dropped."""
     comparison = compare(
         run(valued([1]), valued([1], view="hant")), run(valued([1]), valued([1], system="grep"))
@@ -168,7 +177,7 @@ def test_cells_that_only_one_side_has_are_named():
     assert comparison.only_b == ["set / main / grep"]
 
 
-def test_other_sets_are_refused():
+def test_other_sets_are_refused() -> None:
     """A set that changed is not compared unless only common queries are asked for."""
     a, b = run(valued([1])), run(valued([1]), sha256="2")
 
@@ -177,7 +186,7 @@ def test_other_sets_are_refused():
     assert compare(a, b, common=True).cells[0].queries == 1
 
 
-def test_other_queries_are_refused():
+def test_other_queries_are_refused() -> None:
     """Queries that differ are counted and named; common ones can be asked for."""
     a, b = run(valued([1, 1, 1])), run(valued([1]))
 
@@ -187,7 +196,7 @@ def test_other_queries_are_refused():
     assert (found.queries, found.left_out) == (1, 2)
 
 
-def test_other_gold_is_another_query():
+def test_other_gold_is_another_query() -> None:
     """The same id with another gold does not pair."""
     a, b = run(cell([query(0, 1), query(1, 1)])), run(cell([query(0, 1, gold=2), query(1, 1)]))
 
@@ -196,7 +205,7 @@ def test_other_gold_is_another_query():
     assert compare(a, b, common=True).cells[0].queries == 1
 
 
-def test_nothing_in_common_is_refused():
+def test_nothing_in_common_is_refused() -> None:
     """Two runs that share no cell, or no query, have nothing to say."""
     with pytest.raises(UsageError, match="no set, view and system"):
         compare(run(valued([1])), run(valued([1], system="grep")))

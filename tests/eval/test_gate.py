@@ -8,7 +8,10 @@ from shiyi.eval.measures import summarise
 from shiyi.eval.results import Cell, Conditions, DatasetInfo, EvalResult, Outcome, QueryResult
 
 
-def run(values, *, sha256="1", view="main", name="recall@10", outcome: Outcome = "found"):
+def run(
+    values: list[float], *, sha256: str = "1", view: str = "main", name: str = "recall@10",
+    outcome: Outcome = "found",
+) -> EvalResult:  # fmt: skip
     """Return a run of one cell; the values are those of one measure."""
     queries = [
         QueryResult(id=f"q{number}", text="?", category=None, scope=None, half=None,
@@ -27,11 +30,11 @@ def run(values, *, sha256="1", view="main", name="recall@10", outcome: Outcome =
     )  # fmt: skip
 
 
-def baseline(values, **more) -> Baseline:
+def baseline(values: list[float], **more: float) -> Baseline:
     return make_baseline(run(values), ["recall@10"], **more)
 
 
-def test_the_run_it_was_taken_from_passes():
+def test_the_run_it_was_taken_from_passes() -> None:
     """A baseline holds for its own run, also after it went through a file."""
     kept = Baseline.model_validate_json(baseline([1, 0.3333333, 0]).model_dump_json())
 
@@ -41,7 +44,7 @@ def test_the_run_it_was_taken_from_passes():
     assert (found.fell, found.rose, found.failures) == ([], [], [])
 
 
-def test_a_baseline_is_small():
+def test_a_baseline_is_small() -> None:
     """It keeps means, and values only of the queries that were not perfect."""
     kept = baseline([1, 0.5, 1])
 
@@ -51,7 +54,7 @@ def test_a_baseline_is_small():
     assert cell.measures["recall@10"].imperfect == {"q1": 0.5}
 
 
-def test_a_fall_fails_and_names_the_worst_queries():
+def test_a_fall_fails_and_names_the_worst_queries() -> None:
     """By how much, from where, and the queries that lost most, the worst first."""
     found = check(baseline([1, 1, 0.5, 1, 1, 1, 1, 1]), run([1, 0.25, 0, 0, 1, 0.5, 0.5, 0.9]))
 
@@ -63,7 +66,7 @@ def test_a_fall_fails_and_names_the_worst_queries():
     assert fall.worst == ["q3", "q1", "q2", "q5", "q6"]
 
 
-def test_a_rise_passes_and_is_told():
+def test_a_rise_passes_and_is_told() -> None:
     """What got better is listed and no failure."""
     found = check(baseline([0.5, 0.5]), run([1, 0.5]))
 
@@ -72,18 +75,18 @@ def test_a_rise_passes_and_is_told():
 
 
 @pytest.mark.parametrize(("now", "passes"), [(0.595, True), (0.5949, False), (0.6, True)])
-def test_a_fall_up_to_the_allowance_passes(now, passes):
+def test_a_fall_up_to_the_allowance_passes(now: float, passes: bool) -> None:
     """The allowance is absolute; a fall of just as much is within it."""
     assert check(baseline([0.6]), run([now])).passed is passes
 
 
-def test_a_file_may_set_its_allowance():
+def test_a_file_may_set_its_allowance() -> None:
     """A baseline with a wider allowance lets more pass."""
     assert check(baseline([0.6], allowance=0.2), run([0.41])).passed
     assert not check(baseline([0.6], allowance=0), run([0.59])).passed
 
 
-def test_silence_falls_when_it_rises():
+def test_silence_falls_when_it_rises() -> None:
     """For measures of abstention, more is worse."""
     kept = make_baseline(run([1, 1]), ["wrong_silence"])
 
@@ -102,7 +105,7 @@ def test_silence_falls_when_it_rises():
         (run([1], name="recall@5"), "The result does not measure recall@10 here."),
     ],
 )
-def test_what_cannot_be_compared_fails(result, sentence):
+def test_what_cannot_be_compared_fails(result: EvalResult, sentence: str) -> None:
     """A missing cell, another set, other queries, a missing measure: each fails with a sentence."""
     found = check(baseline([1]), result)
 
@@ -110,7 +113,7 @@ def test_what_cannot_be_compared_fails(result, sentence):
     assert sentence in found.failures[0]
 
 
-def test_a_measure_that_is_nowhere_is_refused():
+def test_a_measure_that_is_nowhere_is_refused() -> None:
     """A baseline names what was measured."""
     with pytest.raises(UsageError, match=r"does not measure nDCG@10\."):
         make_baseline(run([1]))

@@ -66,7 +66,7 @@ def plain(name: str, found: Sequence[str], grades: Mapping[str, int]) -> float:
 
 
 @given(RUNS, GRADES)
-def test_every_measure_is_what_a_plain_one_says(found, grades):
+def test_every_measure_is_what_a_plain_one_says(found: list[str], grades: dict[str, int]) -> None:
     """Two ways to work out each measure agree, whatever the run and the judgements."""
     values = one(found, grades)
 
@@ -77,7 +77,9 @@ def test_every_measure_is_what_a_plain_one_says(found, grades):
 
 
 @given(RUNS, GRADES)
-def test_measures_lie_between_0_and_1_and_grow_with_depth(found, grades):
+def test_measures_lie_between_0_and_1_and_grow_with_depth(
+    found: list[str], grades: dict[str, int]
+) -> None:
     """No value leaves its range; looking deeper never finds less."""
     values = one(found, grades)
 
@@ -88,7 +90,9 @@ def test_measures_lie_between_0_and_1_and_grow_with_depth(found, grades):
 
 
 @given(RUNS, GRADES, st.permutations([f"d{number}" for number in range(14)]))
-def test_the_names_of_documents_do_not_matter(found, grades, names):
+def test_the_names_of_documents_do_not_matter(
+    found: list[str], grades: dict[str, int], names: list[str]
+) -> None:
     """Ids are only told apart: under other names every value stays."""
     other = dict(zip([f"d{number}" for number in range(14)], names, strict=True))
 
@@ -99,7 +103,9 @@ def test_the_names_of_documents_do_not_matter(found, grades, names):
 
 
 @given(st.lists(st.tuples(RUNS, GRADES), max_size=6))
-def test_a_whole_run_at_once_is_every_query_alone(queries):
+def test_a_whole_run_at_once_is_every_query_alone(
+    queries: list[tuple[list[str], dict[str, int]]],
+) -> None:
     """Measuring in one call changes nothing, also where some answers or judgements are empty."""
     answers = [answer(found, name=f"q{row}") for row, (found, _) in enumerate(queries)]
     judgements = {f"q{row}": grades for row, (_, grades) in enumerate(queries)}
@@ -110,7 +116,7 @@ def test_a_whole_run_at_once_is_every_query_alone(queries):
     assert [result.measures for result in results] == [one(*query) for query in queries]
 
 
-def test_worked_by_hand():
+def test_worked_by_hand() -> None:
     """A graded query, with the formula as the expectation."""
     found, grades = ["x", "b", "a", "y", "c"], {"a": 2, "b": 1, "c": 1, "d": 3, "x": 0}
 
@@ -139,20 +145,20 @@ def test_worked_by_hand():
          {"recall@10": 1, "recall_all@10": 1, "nDCG@10": 1, "MRR@10": 1}),
     ],
 )  # fmt: skip
-def test_edges(found, grades, expected):
+def test_edges(found: list[str], grades: dict[str, int], expected: dict[str, float]) -> None:
     """Empty, partial and full: for the run and for the judgements."""
     names = ("recall@10", "recall_all@10", "nDCG@10", "MRR@10")
 
     assert one(found, grades, *names) == pytest.approx(expected)
 
 
-def test_a_document_that_comes_twice_counts_where_it_comes_first():
+def test_a_document_that_comes_twice_counts_where_it_comes_first() -> None:
     """A repeated id neither scores again nor pushes others down."""
     assert one(["x", "x", "x", "a"], {"a": 1}, "MRR@2") == {"MRR@2": 1 / 2}
     assert one(["a", "a"], {"a": 1, "b": 1}, "recall@10") == {"recall@10": 1 / 2}
 
 
-def test_the_order_given_is_the_order_measured():
+def test_the_order_given_is_the_order_measured() -> None:
     """No order of ids breaks the order of ranks: the tenth counts as the tenth."""
     for names in ("abcdefghij", "jihgfedcba"):
         assert one(list(names), {names[9]: 1}, "MRR@10", "nDCG@10") == pytest.approx(
@@ -160,14 +166,14 @@ def test_the_order_given_is_the_order_measured():
         )
 
 
-def test_ids_may_hold_anything():
+def test_ids_may_hold_anything() -> None:
     """Blanks, NUL and other scripts in ids are told apart."""
     assert one(["a\0b", "a b", "记 1"], {"a\0c": 1, "记 1": 1}, "recall@10", "MRR@10") == {
         "recall@10": 1 / 2, "MRR@10": 1 / 3,
     }  # fmt: skip
 
 
-def test_tokens_that_were_not_shown_count_nothing():
+def test_tokens_that_were_not_shown_count_nothing() -> None:
     """An answer without that budget shows no gold."""
     given = Answer(query=Query(id="q", text="?"), outcome="empty", found=[])
 
@@ -177,13 +183,13 @@ def test_tokens_that_were_not_shown_count_nothing():
 
 
 @pytest.mark.parametrize("name", ["ndcg@10", "recall@0", "recall", "MRR@10t", "recall@-1", "P@5"])
-def test_an_unknown_measure_is_refused(name):
+def test_an_unknown_measure_is_refused(name: str) -> None:
     """A name that parses as no measure says which there are."""
     with pytest.raises(UsageError, match="There is no measure"):
         measure([], {}, [name])
 
 
-def test_usual_names():
+def test_usual_names() -> None:
     """The names at some depths and budgets, and how deep one has to look for them."""
     names = measure_names((5, 20), (500,))
 
@@ -202,7 +208,7 @@ def results() -> list[QueryResult]:
     return measure(answers, {"q1": {"a": 1}, "q2": {"a": 1}, "q3": {"a": 0}}, ["recall@10"])
 
 
-def test_summary_of_answers_and_silences():
+def test_summary_of_answers_and_silences() -> None:
     """Ranking is averaged over what can be answered; abstention has its own two groups."""
     summary = summarise(results())
 
@@ -212,7 +218,7 @@ def test_summary_of_answers_and_silences():
     }  # fmt: skip
 
 
-def test_nothing_is_averaged_over_nothing():
+def test_nothing_is_averaged_over_nothing() -> None:
     """A mean over no queries is not there, rather than 0."""
     assert summarise([]).measures == {}
     assert "false_answers" not in summarise(results()[:2]).measures
@@ -220,7 +226,7 @@ def test_nothing_is_averaged_over_nothing():
     assert values_of(results()[2]) == {"false_answers": 1.0}
 
 
-def test_groups():
+def test_groups() -> None:
     """Each value of a field has a summary; queries without one are in none."""
     groups = summarise_by(results(), ["category", "scope", "half"])
 
