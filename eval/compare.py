@@ -121,6 +121,9 @@ def compare(
 
 
 def _cells(result: EvalResult, system: str | None) -> dict[_Place, Cell]:
+    known = dict.fromkeys(cell.system for cell in result.cells)
+    if system is not None and system not in known:
+        raise UsageError(f"The result has no system {system!r}, only {', '.join(known)}.")
     return {
         _Place(cell.dataset, cell.view, cell.system): cell
         for cell in result.cells

@@ -70,7 +70,7 @@ def known_datasets(directories: Sequence[Path] | None = None) -> list[KnownDatas
 
 def _sets_in(directory: Path) -> Iterator[Path]:
     """Yield the directory itself when it holds a set, else the sets below it."""
-    if not directory.is_dir() or _holds_set(directory):
+    if not directory.is_dir() or _holds_set(directory) or not os.access(directory, os.R_OK):
         yield directory
         return
     for path in sorted(directory.iterdir()):

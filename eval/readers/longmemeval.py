@@ -88,7 +88,7 @@ def _turns(
             at = f"{place}: session {name!r}, turn {number}"
             if not isinstance(turn, dict):
                 raise UsageError(f"{at}: A turn is an object.")
-            if turn.get("content") == "":
+            if isinstance(turn.get("content"), str) and not turn["content"].strip():
                 left_out[_EMPTY] += 1
                 continue
             yield Document(

@@ -167,6 +167,12 @@ def test_system_against_system() -> None:
     assert recall(comparison).verdict == "better"
 
 
+def test_an_unknown_system_is_refused() -> None:
+    """The message lists those that were measured."""
+    with pytest.raises(UsageError, match="no system 'bm52', only own"):
+        compare(run(valued([1])), run(valued([1])), systems=("own", "bm52"))
+
+
 def test_cells_that_only_one_side_has_are_named() -> None:
     """What could not be compared is said, not dropped."""
     comparison = compare(

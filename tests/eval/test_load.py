@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from shiyi.core.errors import UsageError
 from shiyi.eval.dataset import half_of
@@ -211,6 +213,26 @@ def test_a_malformed_set_is_refused(
         load_dataset(folder)
 
 
+@given(st.data())
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_damaged_files_are_read_or_refused(folder: Path, data: st.DataObject) -> None:
+    """Whatever bytes a file holds, the set is read or refused with its place, never a crash."""
+    name = data.draw(st.sampled_from(["corpus.jsonl", "queries.jsonl", "qrels.tsv"]))
+    whole = (folder / name).read_bytes()
+    start = data.draw(st.integers(0, len(whole)))
+    end = data.draw(st.integers(start, min(len(whole), start + 20)))
+    (folder / name).write_bytes(whole[:start] + data.draw(st.binary(max_size=8)) + whole[end:])
+
+    reason = None
+    try:
+        load_dataset(folder)
+    except UsageError as error:
+        reason = str(error)
+    (folder / name).write_bytes(whole)
+
+    assert reason is None or reason.startswith(f"{folder}/")
+
+
 @pytest.mark.parametrize("file", ["corpus.jsonl", "queries.jsonl", "qrels.tsv"])
 def test_a_missing_file_is_named(folder: Path, file: str) -> None:
     """A set needs its three files."""
@@ -283,6 +305,16 @@ def test_the_licence_is_what_the_readme_says(
             (folder / name).write_text(content)
 
     assert load_dataset(folder).licence == expected
+
+
+def test_the_shipped_sample_is_an_archive() -> None:
+    """The sample is read whole, in its main view and in both scripts."""
+    found = load_dataset(SAMPLE)
+
+    assert found.archive
+    assert (found.name, found.licence) == ("sample", "CC0-1.0")
+    assert [view.name for view in found.views] == ["main", "hans", "hant"]
+    assert len({len(view.queries) for view in found.views}) == 1
 
 
 def test_known_sets(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,7 +51,7 @@ def longmemeval() -> list[Sample]:
     turns = [{"role": "user", "content": "I keep bees."},
              {"role": "assistant", "content": "How many hives?"}]  # fmt: skip
     marked = [{"role": "user", "content": "Three hives.", "has_answer": True},
-              {"role": "assistant", "content": ""},
+              {"role": "assistant", "content": " "},
               {"role": "assistant", "content": "Fine."}]  # fmt: skip
 
     def question(name: str, answers: list[str]) -> Sample:
