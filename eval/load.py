@@ -49,7 +49,7 @@ def load_dataset(path: Path, views: Sequence[str] | None = None) -> Dataset:
     parts = _read_json(file, files, views) if file else read_directory(path, files, views)
     folder = path if path.is_dir() else path.parent
     return Dataset(
-        name=path.resolve().name if path.is_dir() else path.stem, path=path,
+        name=printable(Path(path.resolve().name if path.is_dir() else path.stem)), path=path,
         licence=_licence(folder), documents=parts.documents, views=parts.views,
         sha256=files.sha256(), archive=parts.archive, notes=parts.notes,
     )  # fmt: skip
@@ -65,7 +65,7 @@ def known_datasets(directories: Sequence[Path] | None = None) -> list[KnownDatas
         directories = [Path(one) for one in listed if one]
     shipped = [SAMPLE] if SAMPLE.is_dir() else []
     found = chain(shipped, *(_sets_in(directory) for directory in directories))
-    return [_known(path) for path in dict.fromkeys(found)]
+    return [_known(path) for path in dict.fromkeys(path.resolve() for path in found)]
 
 
 def _sets_in(directory: Path) -> Iterator[Path]:
@@ -90,8 +90,8 @@ def _known(path: Path) -> KnownDataset:
         found = load_dataset(path)
     except UsageError as error:
         return KnownDataset(
-            name=path.name, path=printable(path), licence=licence, documents=0, queries=0,
-            views=[], problem=str(error),
+            name=printable(Path(path.name)), path=printable(path), licence=licence, documents=0,
+            queries=0, views=[], problem=str(error),
         )  # fmt: skip
     return KnownDataset(
         name=found.name, path=printable(path), licence=licence, documents=len(found.documents),

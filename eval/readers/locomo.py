@@ -106,8 +106,8 @@ def _query(question: dict[str, Any], name: str, scope: str, place: str) -> Query
 def _evidence(question: dict[str, Any], scope: str, place: str) -> Iterator[str]:
     """Yield the ids of the turns; one text may name several of them."""
     for words in list_of(question, "evidence", str, place):
-        for session, turn in _TURN.findall(words):
-            yield f"{scope}:D{session}:{turn}"
+        turns = [f"D{session}:{turn}" for session, turn in _TURN.findall(words)]
+        yield from (f"{scope}:{turn}" for turn in turns or [words.strip()])
 
 
 def _iso(written: str | None) -> str | None:

@@ -109,6 +109,14 @@ def test_locomo_questions(load: Load) -> None:
     assert found.notes == ("1 questions were left out: their evidence names no turn.",)
 
 
+def test_locomo_with_other_names_of_turns(load: Load) -> None:
+    """A set made after LoCoMo's pattern may name its turns as it likes."""
+    made = changed(locomo(), [0, "conversation", "session_1", 0, "dia_id"], "first")
+    made = changed(made, [0, "qa"], [{"question": "?", "evidence": ["first"], "category": 1}])
+
+    assert load(made).views[0].judgements == {"conv-1:q1": {"conv-1:first": 1}}
+
+
 def test_longmemeval(load: Load) -> None:
     """A question is a scope; its haystack's turns are documents, each session once."""
     found = load(longmemeval())
