@@ -14,7 +14,8 @@ import tempfile
 import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -68,6 +69,7 @@ _NOT_DIGITS = re.compile(r"\D+")
 _TRUNKS = (("886", 0, "0"), ("852", 0, ""), ("853", 0, ""), ("86", 11, ""), ("86", 0, "0"))
 _MIN_IDENTIFIER_DIGITS = 5
 _SEGMENTED_AT_ONCE = 512  # characters; jieba's time grows with the square of an unbroken run
+_left_out: frozenset[str] = frozenset()
 _MAX_TERM = 64  # characters; a longer run is no word that anyone searches for
 
 
@@ -86,6 +88,8 @@ def terms(text: str) -> list[str]:
 
     Traditional text also gives the terms of its mainland wording (計程車 → 出租车), beside its own.
     """
+    if "fold" in _left_out:
+        return [term.text for term in locate(text.lower())]
     own = [term.text for term in locate(fold(text))]
     if not is_traditional(text):
         return own
@@ -118,7 +122,7 @@ def _locate_pieces(folded: str, first: int, last: int) -> Iterator[Term]:
         kind, start, end = piece.lastgroup, piece.start(), piece.end()
         text = piece.group()
         if kind == "han":
-            yield from _pairs(text, start)
+            yield from _pairs(text, start) if "bigrams" not in _left_out else ()
         elif kind == "syllabic":
             yield from _pairs(text, start, singles=True)
         elif kind == "word":
@@ -215,10 +219,26 @@ def term_key(term: str) -> int:
     return int.from_bytes(digest, "little")
 
 
-@cache
+@contextmanager
+def leaving_out(parts: Collection[str]) -> Iterator[None]:
+    """Analyse without `fold` or `bigrams` in this process, to measure what they are worth."""
+    global _left_out
+    before, _left_out = _left_out, frozenset(parts)
+    try:
+        yield
+    finally:
+        _left_out = before
+
+
 def analyzer_fingerprint() -> str:
     """Return a name for everything that decides the terms of a text."""
+    return _fingerprint(_left_out)
+
+
+@cache
+def _fingerprint(left_out: frozenset[str]) -> str:
     parts = [
+        *sorted(left_out),
         str(VERSION),
         importlib.metadata.version("jieba"),
         importlib.metadata.version("opencc"),

@@ -7,7 +7,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -67,7 +66,6 @@ class Document:
         )
 
 
-@cache
 def documents_fingerprint() -> str:
     """Return a name for everything that decides which documents the store's rows become."""
     parts = [analyzer_fingerprint(), _VERSION, LIMIT, OVERLAP, NARROW, _CONTEXT, _WEIGHTS]

@@ -4,6 +4,7 @@ The constants belong to the encoder and come with its calibration. How they were
 was tried in their place, is in docs/decisions/0002-ranking.md.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ _SAME_SCRIPT_HITS = 5
 _FROM_PREVIOUS = 0.25
 _FROM_NEXT = 0.1
 _TINY = 1e-12
+STEPS = ("gate", "other-script", "neighbours")
 _SURE_COVERAGE = 0.6  # of the query in one document: named outright, whatever the vectors say
 _KEYWORD_FLOOR = 0.1  # without vectors; coverage tells little, so it is low
 
@@ -62,20 +64,27 @@ class Fused:
     best_bm25: float
 
 
-def fuse(evidence: Evidence, calibration: Calibration) -> Fused:
+def fuse(
+    evidence: Evidence, calibration: Calibration, without: Collection[str] = frozenset()
+) -> Fused:
     """Fuse by the recipe: dense in standard deviations, words as far as their best hit carries.
 
     score = cosine / (divisor · spread) + gate · BM25 / best BM25 + exact + neighbour share
+
+    without: what of STEPS is left out, to measure what it is worth.
     """
     spread = _spread(evidence, calibration)
     dense = evidence.cosine / (calibration.divisor * spread)
     best_bm25 = float(evidence.bm25.max(initial=0.0))
-    gate = _gate(evidence, best_bm25, calibration)
+    gate = _gate(evidence, best_bm25, calibration) if "gate" not in without else 1.0
     lexical = gate * evidence.bm25 / best_bm25 if best_bm25 > 0 else np.zeros_like(evidence.bm25)
     other = np.abs(evidence.han - evidence.query_han) > _OTHER_SCRIPT
-    lexical = _other_script(evidence, lexical, other)
+    if "other-script" not in without:
+        lexical = _other_script(evidence, lexical, other)
     own = dense + lexical + evidence.exact
     neighbour = _neighbour_share(own, evidence)
+    if "neighbours" in without:
+        neighbour = np.zeros_like(own)
     return Fused(
         dense=dense,
         lexical=lexical,

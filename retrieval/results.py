@@ -83,6 +83,7 @@ class SearchResult(BaseModel):
 
     outcome: Outcome
     mode: Mode
+    weak: bool = Field(description="nothing stands out: the hits are only the nearest")
     terms: list[str] = Field(description="the first terms that the query was read as")
     hits: list[Hit]
     basis: Basis

@@ -39,7 +39,8 @@ class Query:
     """One question. limit is 1 to 100; budget is in tokens of the answer's compact JSON.
 
     weak also returns what lies below the evidence floor, for recall that must not stay silent.
-    channels may be narrowed to `lexical` or `dense` to measure one alone.
+    channels may be narrowed to `lexical` or `dense` to measure one alone, and steps of the ranking
+    left out.
     """
 
     text: str
@@ -48,6 +49,7 @@ class Query:
     filter: Filter = field(default_factory=Filter)
     weak: bool = False
     channels: frozenset[str] = frozenset({"lexical", "dense"})
+    without: frozenset[str] = frozenset()
     now: datetime | None = None
 
 
@@ -65,7 +67,7 @@ def search(indexes: Indexes, scope: str, query: Query, counter: TokenCounter) ->
     vector, calibration = _encode(indexes, index, query, notes) if use_vectors else (None, None)
     slots, evidence = _gather(index, query, wanted, allowed, vector)
     calibration = calibration or Calibration.identity(1, "")
-    fused = fuse(evidence, calibration)
+    fused = fuse(evidence, calibration, query.without)
     hits: list[Hit] = []
     by_meaning = not only_identifiers(query.text)  # a number has no meaning to be near to
     # A remark wants whatever it recalls; only a question can be told that nothing is known.
@@ -86,6 +88,7 @@ def search(indexes: Indexes, scope: str, query: Query, counter: TokenCounter) ->
         SearchResult(
             outcome="found" if hits else "empty",
             mode="hybrid" if vector is not None else "keyword",
+            weak=bool(hits) and not known,
             terms=sorted(set(wanted))[:_SHOWN_TERMS],
             hits=hits,
             basis=_basis(evidence, fused),

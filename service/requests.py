@@ -149,6 +149,9 @@ class SearchRequest(Request):
         "hybrid", description="words and meaning, or one of them alone"
     )
     weak: bool = Field(False, description="also return what lies below the evidence floor")
+    now: str | None = Field(
+        None, description="when it is asked, ISO 8601: what words such as 去年 are counted from"
+    )
 
 
 class ShowRequest(Request):

@@ -124,6 +124,7 @@ class ListItem(BaseModel):
     status: str | None
     date: str | None
     title: str
+    external_id: str | None = Field(description="the name that its source gave it")
 
 
 class ListResult(BaseModel):

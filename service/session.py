@@ -1,5 +1,6 @@
 """One opened home: the store, its indexes and the settings, each made when first needed."""
 
+from collections.abc import Collection
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,8 +29,11 @@ class Session(Closable):
         model: str | None = None,
         create: bool = False,
         progress: "Progress | None" = None,
+        without: Collection[str] = (),
     ) -> None:
         """Name a home; nothing is opened yet. `model` wins over the settings.
+
+        without: steps of the ranking to leave out, for those who measure them.
 
         Raises UsageError for settings that cannot be read.
         """
@@ -37,6 +41,7 @@ class Session(Closable):
         self.settings: Settings = load_settings(self.home, model=model)
         self.create = create
         self.progress: Progress = progress or _tell_nobody
+        self.without = frozenset(without)
         self._store: Store | None = None
         self._indexes: Indexes | None = None
         self._closed = False

@@ -79,6 +79,7 @@ def list_item_of(row: Record | Capture) -> ListItem:
             status=row.status,
             date=_iso(row.date_start),
             title=row.title,
+            external_id=row.external_id,
         )
     text = " ".join(row.text[: 2 * _TITLE].split())
     return ListItem(
@@ -89,6 +90,7 @@ def list_item_of(row: Record | Capture) -> ListItem:
         status=None,
         date=_iso(row.captured_at.date() if row.captured_at else None),
         title=text if len(text) <= _TITLE else f"{text[: _TITLE - 1]}…",
+        external_id=row.external_id,
     )
 
 

@@ -115,6 +115,7 @@ class Scope:
         only: Literal["all", "records", "captures"] = "all",
         channel: Literal["hybrid", "keyword", "dense"] = "hybrid",
         weak: bool = False,
+        now: str | None = None,
     ) -> "responses.SearchResult":
         """Find memories by words, meaning and identifiers, each with its reasons.
 
@@ -130,11 +131,12 @@ class Scope:
         only: what to look in.
         channel: words and meaning, or one of them alone.
         weak: also return what lies below the evidence floor.
+        now: when it is asked, ISO 8601: what words such as 去年 are counted from.
         """
         answer = self._call("search", {
             "text": text, "limit": limit, "budget": budget, "kind": kind, "layer": layer,
             "status": status, "topic": topic, "since": since, "until": until, "only": only,
-            "channel": channel, "weak": weak,
+            "channel": channel, "weak": weak, "now": now,
         })  # fmt: skip
         return cast("responses.SearchResult", answer)
 

@@ -1,6 +1,6 @@
 """Finding."""
 
-from shiyi.core.dates import parse_day_range
+from shiyi.core.dates import parse_day_range, parse_timestamp
 from shiyi.core.errors import UsageError
 from shiyi.indexer.index import Filter
 from shiyi.models.tokens import get_counter
@@ -29,6 +29,8 @@ def handle_search(session: Session, scope: str, request: ask.SearchRequest) -> a
         weak=request.weak,
         # No model is loaded for a scope that is not there.
         channels=_CHANNELS["keyword" if missing else request.channel],
+        without=session.without,
+        now=parse_timestamp(request.now) if request.now else None,
     )
     counter = get_counter(session.settings.tokens)
     found = search(session.indexes, scope, query, counter)

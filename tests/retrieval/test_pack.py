@@ -26,7 +26,8 @@ HIT = st.builds(
 )  # fmt: skip
 RESULT = st.builds(
     lambda hits, terms, notes: SearchResult(
-        outcome="found" if hits else "empty", mode="hybrid", terms=terms, hits=hits, notes=notes,
+        outcome="found" if hits else "empty", mode="hybrid", weak=False, terms=terms, hits=hits,
+        notes=notes,
         basis=Basis(searched=123_456, spread=0.1234, gate=0.9876, best_bm25=123.4567,
                     best_cosine=-0.1234),
         truncated=Truncated(omitted=0), tokens=0, counter="o200k",
@@ -80,7 +81,7 @@ def test_an_answer_without_hits_fits_the_smallest_budget(result: SearchResult) -
 
 def example(**given: Any) -> SearchResult:
     values: dict[str, Any] = {
-        "outcome": "empty", "mode": "keyword", "terms": [], "hits": [], "notes": [],
+        "outcome": "empty", "mode": "keyword", "weak": False, "terms": [], "hits": [], "notes": [],
         "basis": Basis(searched=0, spread=None, gate=1.0, best_bm25=0.0, best_cosine=None),
         "truncated": Truncated(omitted=0), "tokens": 0, "counter": "o200k",
     }  # fmt: skip

@@ -1,0 +1,143 @@
+"""The documents of a set, put into a memory as they became known."""
+
+import json
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, time, timedelta
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from shiyi.core.dates import parse_day_range
+from shiyi.core.errors import UsageError
+from shiyi.eval.dataset import GLOBAL, Dataset, Document, Query, View
+from shiyi.eval.door import Door
+
+_BASE = "set"
+_SOMETIME = datetime(2026, 1, 1, tzinfo=UTC)  # "now" for sets without any date
+_DAY_LENGTH = len("2026-01-01")
+_Asked = tuple[View, Query]
+
+
+class Shelf:
+    """What systems may see by now: the memory behind the door, and the plain documents.
+
+    Each scope of the set is a scope of the memory, unless queries are asked of all together.
+    """
+
+    def __init__(self, dataset: Dataset, door: Door, *, together: bool) -> None:
+        """Start empty; `add` brings documents."""
+        self._dataset, self.door, self._together = dataset, door, together
+        scopes = sorted({document.scope for document in dataset.documents if document.scope})
+        self._scopes = {} if together else {name: f"s{n}" for n, name in enumerate(scopes)}
+        self._documents: dict[str, list[Document]] = defaultdict(list)
+        self._names: dict[str, tuple[int, Mapping[str, str]]] = {}
+        self._ordinals: dict[tuple[str | None, str], int] = defaultdict(int)
+        self._latest = _latest(dataset.documents)
+
+    def add(self, documents: Sequence[Document]) -> int:
+        """Put documents on the shelf, indexed, and return how many texts were embedded for it.
+
+        Raises UsageError when the memory cannot take one of them.
+        """
+        for document in documents:
+            self._documents[self._place(document.scope)].append(document)
+        with tempfile.TemporaryDirectory(prefix="shiyi-eval-") as directory:
+            for file in self._files(documents, Path(directory)):
+                self.door.take_in(file, _BASE)
+        return self.door.index(dict.fromkeys(self._place(one.scope) for one in documents))
+
+    def _files(self, documents: Sequence[Document], directory: Path) -> Iterator[Path]:
+        if self._dataset.archive:
+            names = ("captures.jsonl", "records.jsonl")  # records quote captures
+            yield from (f for name in names if (f := self._dataset.path / name).exists())
+            return
+        corpus = directory / "corpus.jsonl"
+        with corpus.open("w", encoding="utf-8") as file:
+            for document in documents:
+                file.write(json.dumps(self._line(document), ensure_ascii=False) + "\n")
+        yield corpus
+
+    def _line(self, document: Document) -> dict[str, Any]:
+        """Return a document in the form that the importer reads; never its attributes."""
+        metadata: dict[str, Any] = {
+            "scope": self._scopes.get(document.scope or ""),
+            "date": document.date,
+            "speaker": document.speaker,
+            "session": document.session,
+        }
+        if document.session is not None:
+            name = (document.scope, document.session)
+            self._ordinals[name] += 1
+            seq = self._ordinals[name] if document.order is None else document.order
+            metadata["seq"] = int(seq)
+        kept = {name: value for name, value in metadata.items() if value is not None}
+        return {"_id": document.id, "text": document.text, "metadata": kept}
+
+    def _place(self, scope: str | None) -> str:
+        return f"{_BASE}.{self._scopes[scope]}" if scope in self._scopes else _BASE
+
+    def scope_of(self, query: Query) -> str:
+        """Return the memory's scope in which a query is asked."""
+        return self._place(query.scope)
+
+    def documents(self, scope: str) -> Sequence[Document]:
+        """Return the documents of one of the memory's scopes, in the order they came."""
+        return self._documents[scope]
+
+    def names(self, scope: str) -> Mapping[str, str]:
+        """Return the ids that the set has for the memory's own."""
+        count = len(self._documents[scope])
+        known = self._names.get(scope)
+        if known is None or known[0] != count:
+            known = self._names[scope] = (count, self.door.names(scope))
+        return known[1]
+
+    def now_of(self, query: Query) -> datetime:
+        """Return when a query was asked: as it says, else the day after the newest document."""
+        return query.now or self._latest
+
+
+def steps(
+    dataset: Dataset, views: Sequence[View]
+) -> Iterator[tuple[Sequence[Document], Sequence[_Asked]]]:
+    """Yield documents and the queries that are asked once those are there, until all are asked."""
+    asked = [(view, query) for view in views for query in view.queries]
+    if all(query.order is None for _, query in asked):
+        yield dataset.documents, asked
+        return
+    by_order = sorted(asked, key=lambda one: _order(one[1].order))
+    documents = sorted(dataset.documents, key=lambda one: _known_from(one.order))
+    position = 0
+    for order, some in groupby(by_order, key=lambda one: _order(one[1].order)):
+        end = position
+        while end < len(documents) and _known_from(documents[end].order) < order:
+            end += 1
+        yield documents[position:end], list(some)
+        position = end
+
+
+def is_together(view: View, dataset: Dataset) -> bool:
+    """Tell whether queries of a view search all scopes at once."""
+    scoped = any(document.scope for document in dataset.documents)
+    return view.name == GLOBAL or (scoped and any(query.scope is None for query in view.queries))
+
+
+def _order(order: float | None) -> float:
+    return float("inf") if order is None else order
+
+
+def _known_from(order: float | None) -> float:
+    return float("-inf") if order is None else order
+
+
+def _latest(documents: Sequence[Document]) -> datetime:
+    days = []
+    for document in documents:
+        with suppress(UsageError):  # a date in words is none to count from
+            days.append(parse_day_range((document.date or "")[:_DAY_LENGTH]).end)
+    if not days:
+        return _SOMETIME
+    return datetime.combine(max(days), time(12), UTC) + timedelta(days=1)

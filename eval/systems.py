@@ -1,0 +1,154 @@
+"""The systems that are compared. A new one is one small class, and a line in SYSTEMS."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import jieba
+import numpy as np
+from rank_bm25 import BM25Okapi
+
+from shiyi.core.errors import UsageError
+from shiyi.eval.dataset import Document, Query
+from shiyi.eval.door import Channel
+from shiyi.eval.measures import Answer
+from shiyi.eval.shelf import Shelf
+from shiyi.models.tokens import TokenCounter
+from shiyi.retrieval.pack import pack
+from shiyi.retrieval.search import MAX_QUERY
+
+__all__ = ["SYSTEMS", "System", "make_system"]
+_DEPTH = 50  # documents found at the least, so that large budgets have something to show
+
+
+class System(Protocol):
+    """Something that ranks documents for a query. It sees what the shelf holds by then."""
+
+    def answer(self, query: Query, depth: int, budgets: Sequence[int]) -> Answer:
+        """Return at least `depth` documents, if it finds so many, and those in each budget."""
+        ...
+
+
+class _Search:
+    """Shiyi's search by one or both channels, through the door that everyone uses."""
+
+    def __init__(self, channel: Channel, shelf: Shelf, counter: TokenCounter) -> None:
+        self._channel, self._shelf, self._counter = channel, shelf, counter
+
+    def answer(self, query: Query, depth: int, budgets: Sequence[int]) -> Answer:
+        """Search. Of a text that is too long for a query, its end is asked for."""
+        text = query.text[-MAX_QUERY:]
+        scope = self._shelf.scope_of(query)
+        try:
+            result = self._shelf.door.search(
+                scope, text, channel=self._channel, limit=max(depth, _DEPTH),
+                now=self._shelf.now_of(query),
+            )  # fmt: skip
+        except UsageError:  # nothing in it that could be looked for
+            return Answer(query=query, outcome="empty", found=())
+        names = self._shelf.names(scope)
+
+        def ids(hits: Sequence[Any]) -> list[str]:
+            found = (names.get(id_) for hit in hits for id_ in (hit.id, *hit.also))
+            return [name for name in found if name is not None]
+
+        outcome = result.outcome
+        return Answer(
+            query=query,
+            outcome="weak" if outcome == "found" and result.weak else outcome,
+            found=ids(result.hits),
+            # What the door would return for the budget: it packs the same result.
+            shown={budget: ids(pack(result, budget, self._counter).hits) for budget in budgets},
+        )
+
+
+class _Plain:
+    """A system that ranks whole documents and fills a budget with them from the top."""
+
+    def __init__(self, shelf: Shelf, counter: TokenCounter) -> None:
+        self._shelf, self._counter = shelf, counter
+        self._seen: dict[str, int] = {}
+        self._ready: dict[str, Any] = {}
+
+    def answer(self, query: Query, depth: int, budgets: Sequence[int]) -> Answer:
+        """Rank what the shelf holds in the query's scope."""
+        scope = self._shelf.scope_of(query)
+        documents = self._shelf.documents(scope)
+        if self._seen.get(scope) != len(documents):
+            self._seen[scope] = len(documents)
+            self._ready[scope] = self.prepare(documents)
+        scores = self.scores(self._ready[scope], query.text) if documents else np.zeros(0)
+        order = np.lexsort((np.arange(len(scores)), -scores))[: max(depth, _DEPTH)]
+        found = [documents[place] for place in order.tolist() if scores[place] > 0]
+        return Answer(
+            query=query,
+            outcome="found" if found else "empty",
+            found=[document.id for document in found],
+            shown={budget: self._fitting(found, budget) for budget in budgets},
+        )
+
+    def prepare(self, documents: Sequence[Document]) -> Any:
+        """Return what scoring needs."""
+        raise NotImplementedError
+
+    def scores(self, ready: Any, text: str) -> Any:
+        """Return the score of each document, float (n,); 0 where nothing matches."""
+        raise NotImplementedError
+
+    def _fitting(self, documents: Sequence[Document], budget: int) -> list[str]:
+        """Return the longest run of documents whose ids and texts, as JSON, fit the budget."""
+        fitting: list[str] = []
+        used = 0
+        for document in documents:
+            line = json.dumps({"id": document.id, "text": document.text}, ensure_ascii=False)
+            used += self._counter.count(f"{line}\n")
+            if used > budget:
+                break
+            fitting.append(document.id)
+        return fitting
+
+
+class Grep(_Plain):
+    """The number of the query's words that stand in a document as they are."""
+
+    def prepare(self, documents: Sequence[Document]) -> Any:
+        """Return the texts in lower case."""
+        return [document.text.lower() for document in documents]
+
+    def scores(self, ready: Any, text: str) -> Any:
+        """Count the words; one character alone is no word to look for."""
+        words = {word for word in _cut(text) if len(word) > 1}
+        return np.array([sum(word in one for word in words) for one in ready], float)
+
+
+class Okapi(_Plain):
+    """rank_bm25's BM25Okapi as it comes, over jieba's words, with no folding."""
+
+    def prepare(self, documents: Sequence[Document]) -> Any:
+        """Return the fitted index."""
+        return BM25Okapi([_cut(document.text) or [""] for document in documents])
+
+    def scores(self, ready: Any, text: str) -> Any:
+        """Score all documents; the epsilon of Okapi may leave some below zero."""
+        return ready.get_scores(_cut(text))
+
+
+_Make = Callable[[Shelf, TokenCounter], System]
+SYSTEMS: Mapping[str, _Make] = {
+    "grep": Grep,
+    "okapi": Okapi,
+    "bm25": lambda shelf, counter: _Search("keyword", shelf, counter),
+    "dense": lambda shelf, counter: _Search("dense", shelf, counter),
+    "hybrid": lambda shelf, counter: _Search("hybrid", shelf, counter),
+}
+
+
+def make_system(name: str, shelf: Shelf, counter: TokenCounter) -> System:
+    """Return a system by its name; raises UsageError when there is none."""
+    if name not in SYSTEMS:
+        raise UsageError(f"There is no system {name!r}; there are {', '.join(SYSTEMS)}.")
+    return SYSTEMS[name](shelf, counter)
+
+
+def _cut(text: str) -> list[str]:
+    return [word for word in jieba.lcut(text.lower()) if any(map(str.isalnum, word))]

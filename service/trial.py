@@ -1,0 +1,164 @@
+"""A memory to try things on, in a home of its own that is thrown away."""
+
+import shutil
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from shiyi.core.errors import ModelUnavailableError, UsageError
+from shiyi.core.files import make_private_directory
+from shiyi.eval.door import Channel
+from shiyi.indexer.analyze import leaving_out
+from shiyi.indexer.documents import documents_fingerprint
+from shiyi.indexer.generation import scope_directory
+from shiyi.models.cache import default_cache
+from shiyi.retrieval.fuse import STEPS
+from shiyi.retrieval.results import SearchResult
+from shiyi.service import responses as answer
+from shiyi.service.invoke import invoke
+from shiyi.service.session import Session
+
+ANALYSIS = ("fold", "bigrams")
+PARTS = (*ANALYSIS, "vector", *STEPS)
+_UNBOUNDED = 10_000_000  # tokens
+_PAGE = 1000
+_VECTORS = ("keys.bin", "rows.f32")
+
+
+@contextmanager
+def open_trial(model: str, without: Collection[str] = ()) -> Iterator["Trial"]:
+    """Lend a memory in a temporary home, with a model, and without some parts of the search.
+
+    Vectors of texts are kept in Shiyi's cache from one trial to the next.
+
+    Raises UsageError for a part that there is none of.
+    """
+    for part in without:
+        if part not in PARTS:
+            raise UsageError(f"There is no part {part!r} to leave out; there are {_list(PARTS)}.")
+    steps = [part for part in without if part in STEPS]
+    with (
+        tempfile.TemporaryDirectory(prefix="shiyi-trial-") as directory,
+        leaving_out(without),
+        Session(Path(directory) / "home", model=model, create=True, without=steps) as session,
+    ):
+        trial = Trial(session, words_only="vector" in without)
+        trial.take_vectors()
+        yield trial
+        trial.keep_vectors()
+
+
+class Trial:
+    """A memory for `shiyi.eval`; see `shiyi.eval.door.Door`."""
+
+    def __init__(self, session: Session, *, words_only: bool) -> None:
+        self._session, self._words_only = session, words_only
+
+    @property
+    def model(self) -> str:
+        """The fingerprint of the encoder, or `none`."""
+        try:
+            return self._session.indexes.model().encoder.fingerprint
+        except ModelUnavailableError:
+            return "none"
+
+    @property
+    def analyzer(self) -> str:
+        """The fingerprint of what turns texts into terms and documents."""
+        return documents_fingerprint()
+
+    def take_in(self, path: Path, scope: str) -> None:
+        """Import a file. Raises UsageError with the first failure when some of it stays out."""
+        taken = invoke(self._session, "import", {"path": str(path)}, scope=scope)
+        assert isinstance(taken, answer.ImportResult)
+        if taken.failed:
+            raise UsageError(
+                f"The memory cannot take {taken.failed} of the documents; the first: "
+                f"{taken.errors[0]}"
+            )
+
+    def index(self, scopes: Iterable[str]) -> int:
+        """Build the indexes of scopes anew and return how many texts were embedded for them."""
+        before = self._vectors()
+        for scope in scopes:
+            invoke(self._session, "reindex", {"scope": scope})
+        return self._vectors() - before
+
+    def index_bytes(self) -> int:
+        """Return the bytes of the indexes on disk."""
+        home = self._session.home
+        return sum(
+            file.stat().st_size
+            for scope in self._session.store.scopes()
+            for file in scope_directory(home, scope).rglob("*")
+            if file.is_file()
+        )
+
+    def names(self, scope: str) -> Mapping[str, str]:
+        """Return the name from outside of each capture and record of a scope, by its id."""
+        names: dict[str, str] = {}
+        for what in ("captures", "records"):
+            after: str | None = None
+            while True:
+                asked = {"what": what, "limit": _PAGE, "after": after}
+                page = invoke(self._session, "list", asked, scope=scope)
+                assert isinstance(page, answer.ListResult)
+                names |= {one.id: one.external_id for one in page.items if one.external_id}
+                after = page.next
+                if after is None:
+                    break
+        return names
+
+    def search(
+        self, scope: str, text: str, *, channel: Channel, limit: int, now: datetime
+    ) -> SearchResult:
+        """Search with no bound on tokens, the nearest included where nothing stands out."""
+        asked = {
+            "text": text, "limit": limit, "budget": _UNBOUNDED, "weak": True,
+            "channel": "keyword" if self._words_only else channel, "now": now.isoformat(),
+        }  # fmt: skip
+        found = invoke(self._session, "search", asked, scope=scope)
+        assert isinstance(found, SearchResult)
+        return found
+
+    def take_vectors(self) -> None:
+        """Take the vectors that trials before this one have kept."""
+        for source, target in self._kept():
+            if source.exists():
+                make_private_directory(target.parent)
+                shutil.copyfile(source, target)
+
+    def keep_vectors(self) -> None:
+        """Keep the vectors for later trials; no harm is done when the cache does not take them."""
+        for target, source in self._kept():
+            if source.exists() and _size(source) > _size(target):
+                make_private_directory(target.parent)
+                fresh = target.with_suffix(".new")
+                shutil.copyfile(source, fresh)
+                fresh.replace(target)
+
+    def _kept(self) -> list[tuple[Path, Path]]:
+        """Return the files of the cache, each with its place in this home."""
+        try:
+            fingerprint = self._session.load_encoder().fingerprint[:32]
+        except ModelUnavailableError:
+            return []
+        cache = Path(default_cache()) / "trials" / fingerprint
+        home = self._session.home / "vectors" / fingerprint
+        return [(cache / name, home / name) for name in _VECTORS]
+
+    def _vectors(self) -> int:
+        try:
+            return len(self._session.indexes.model().embeddings)
+        except ModelUnavailableError:
+            return 0
+
+
+def _size(file: Path) -> int:
+    return file.stat().st_size if file.exists() else 0
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(names)
