@@ -17,6 +17,7 @@ from shiyi.eval.dataset import Document, Query
 from shiyi.eval.label import JUDGEMENTS_FILE, LabelSession, Pool, Progress, build_pool
 from shiyi.eval.label_keys import run_labelling
 from shiyi.eval.label_queries import read_queries
+from shiyi.eval.load import load_dataset
 
 DOCUMENTS = {one: Document(id=one, text=f"文件 {one}") for one in "abcdef"}
 QUERIES = [Query(id="q1", text="花生過敏嗎？"), Query(id="q2", text="Where did we go?")]
@@ -263,6 +264,32 @@ def test_texts_leave_when_asked(tmp_path: Path) -> None:
         }  # fmt: skip
         with pytest.raises(UsageError, match="not an empty directory"):
             session.export(tmp_path / "target")
+
+
+def test_an_export_with_texts_is_a_labelled_set(tmp_path: Path) -> None:
+    """What was judged can be evaluated on: the same queries, documents and grades."""
+    with LabelSession(tmp_path / "session", QUERIES, POOLS) as session:
+        act(session, [2, 0, 1, 0, 0, 0])
+        session.export(tmp_path / "mine", texts=True)
+        judged = session.grades
+
+    dataset = load_dataset(tmp_path / "mine")
+
+    view = dataset.views[0]
+    read = {
+        (query, document): grade
+        for query, grades in view.judgements.items()
+        for document, grade in grades.items()
+    }
+    assert [(query.id, query.text) for query in view.queries] == [
+        (query.id, query.text) for query in QUERIES
+    ]
+    assert {one.id: one.text for one in dataset.documents} == {
+        one.id: one.text for one in DOCUMENTS.values()
+    }
+    assert {pair: grade for pair, grade in read.items() if grade} == {
+        pair: grade for pair, grade in judged.items() if grade
+    }
 
 
 def test_agreement_by_hand(tmp_path: Path) -> None:
