@@ -1,11 +1,13 @@
 """Chinese phrases: an anchor, what narrows it, and a part of the day, each of them optional."""
 
 import re
+from dataclasses import replace
 
 from shiyi.retrieval.when import words
 from shiyi.retrieval.when.chinese_counts import away, read_ago, read_past
 from shiyi.retrieval.when.chinese_rules import yearly
 from shiyi.retrieval.when.chinese_years import read_year
+from shiyi.retrieval.when.lex import AHEAD
 from shiyi.retrieval.when.phrase import Found, Phrase, Reader, day_in_month, one, part
 from shiyi.retrieval.when.rules import Day, Either, Part, month_rule
 from shiyi.retrieval.when.spans import Days, back, day, month, week, years
@@ -13,14 +15,20 @@ from shiyi.retrieval.when.spans import Days, back, day, month, week, years
 _MONTHS = 12
 _YEARS = range(1000, 2200)
 _WEEKDAYS = {c: n for n, c in enumerate("一二三四五六日")} | {"天": 6}
+_STARTS = frozenset({
+    "short", "date", "yearaway", "era", "ad", "number", "some", "half1", "monthaway", "weekaway",
+    "weekday", "dayaway", "past", "lastof", "thisof", "semester", "quarteraway", "monthedge",
+    "festival", "season", "holiday", "half", "yearedge", "eve", "nth", "lunar", "lunarmonth",
+})  # fmt: skip
 _CENTURIES = range(10, 22)
-_ONE = 2  # a token, and the end
 _HUNDRED = 100  # below it, the century is not said
 _UP_TO_2020 = 20
 
 
 def phrase(at: Reader, i: int) -> Found:
     """Return the phrase that starts at token `i` and the token after it."""
+    if at.kind(i) not in _STARTS:
+        return None
     found = _core(at, i)
     if found is None:
         return None
@@ -28,6 +36,13 @@ def phrase(at: Reader, i: int) -> Found:
     k = at.skip(j, "de") if at.kind(at.skip(j, "de")) == "part" else j
     if at.kind(k) == "part":
         j = at.skip(k, "part")
+    if at.kind(j) == "thatweek" and meaning.grain == "day":
+        return replace(
+            meaning, days=tuple(week(d.first) for d in meaning.days), grain="week"
+        ), j + 1
+    if at.kind(j) == "during" and at.value(j)[:1] in "期假长连黄":  # days off, not the day alone
+        longest = sorted(meaning.days, key=lambda d: d.first - d.last)
+        meaning = replace(meaning, days=tuple(longest))
     return meaning, at.skip(j, "during")
 
 
@@ -66,7 +81,9 @@ def _short_date(at: Reader, i: int) -> Found:
         found = at.named(Either(tuple(rules)), (numbers[2],))
         return None if found is None else (found, i + 1)
     placed = i > 0 and (at.kind(i - 1) in {"en on", "en since"} or at.value(i - 1).endswith("在"))
-    if not rules or not (placed or at.kind(i + 1) in {"during", "part"} or len(at.tokens) == _ONE):
+    if not rules or not (
+        placed or at.kind(i + 1) in {"during", "part"} or len(at.tokens) == 1 + AHEAD
+    ):
         return None
     meaning = at.bare(Either(tuple(rules)) if len(rules) > 1 else rules[0])
     return None if meaning is None else (meaning, i + 1)
@@ -141,6 +158,8 @@ def _decade(at: Reader, i: int) -> Found:
         j, century = i + 2, at.today.year // 100 - 1
     elif at.kind(i) == "number" and at.kind(i + 1) == "century" and at.number(i) in _CENTURIES:
         j, century = i + 2, at.number(i) - 1
+    if i > 0 and at.kind(i - 1) == "century":
+        return None  # 4世纪50年代
     k = at.skip(j, "de")
     if at.kind(k) == "number" and at.kind(k + 1) == "decade" and at.number(k) % 10 == 0:
         value = at.number(k)
@@ -154,7 +173,7 @@ def _decade(at: Reader, i: int) -> Found:
         whole = one(years(century * 100 + 1, century * 100 + 100), "century")
     else:
         return None
-    if at.kind(j) == "edge":
+    if at.kind(j) == "edge" and at.value(j) != "中":  # 1950年代中苏
         return part(whole, words.EDGES[at.value(j)]), j + 1
     return whole, j
 

@@ -4,6 +4,7 @@ import re
 from datetime import date, datetime
 
 from shiyi.indexer.fold import fold_with_spans
+from shiyi.retrieval.when import words
 from shiyi.retrieval.when.guards import is_time
 from shiyi.retrieval.when.lex import tokens
 from shiyi.retrieval.when.phrase import Reader
@@ -11,18 +12,21 @@ from shiyi.retrieval.when.ranges import Meaning, meaning
 from shiyi.retrieval.when.reading import Reading
 from shiyi.retrieval.when.spans import Interval
 
-# Every time word has one of these, in either script; most texts have none.
+# Every time word has one of these, in either script, or begins with these letters; most texts
+# have none.
 _MAYBE = re.compile(
-    r"""[年月日天周週號号期禮礼拜春夏秋冬節节夜昨今明前後后晚暑寒季旬夕旦午除清重陽阳元跨耶聖圣誕诞國国雙双
-        五六二八七立至分降种種蛰蟄代初底末早晨世紀纪去近內内自到從从０-９Ａ-Ｚａ-ｚ]
-    | \d{4} | \d0['’]?s | \d[-/.]\d
-    | (?<![A-Za-z])(?i: day|night|week|month|year|spring|summer|autumn|fall|winter|tomorrow|tonight
-        |today|yesterday|mid|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat
-        |sun|christmas|xmas|easter|hallow|thanks|new\ year|lunar|chinese|lantern|dragon|moon|tomb
-        |qing|double|good|black|cyber|boxing|valen|st\ pat|women|mother|father|veteran|labor|memor
-        |indep|morning|evening|afternoon|fortnight|decade|quarter|half|[qh][1-4] )""",
-    re.VERBOSE,
+    "[年月日天周週號号期禮礼拜春夏秋冬節节夜昨今明前後后晚暑寒季旬夕旦午除清重陽阳元跨耶聖圣誕诞國国雙双"
+    "五六二八立至分降種种蛰蟄代世紀纪去近假０-９Ａ-Ｚａ-ｚ]"
+    "|[0-9]{4}|[0-9]0['’]?s|[0-9][-/.][0-9]|[qhQH][1-4]"
 )
+_WORD = re.compile("[A-Za-z]+")
+_LETTERS = 3
+_BEGINNINGS = frozenset(
+    name[:_LETTERS]
+    for names in (words.MONTHS, words.WEEKDAYS, words.SEASONS, words.UNITS, words.EN_DAYS,
+                  words.EN_PARTS, words.HOLIDAYS, words.FESTIVALS)
+    for name in names if name.isascii()
+)  # fmt: skip
 
 
 def read_times(text: str, now: datetime, *, region: str = "both") -> list[Reading]:
@@ -31,7 +35,7 @@ def read_times(text: str, now: datetime, *, region: str = "both") -> list[Readin
     `now` is aware: the day is that of its zone. `region` is cn, tw or both, for names that mean
     different days in China and in Taiwan. What is doubtful is left unread.
     """
-    if _MAYBE.search(text) is None:
+    if not may_have_times(text):
         return []
     folded = fold_with_spans(text)
     found = tokens(folded.text)
@@ -54,6 +58,13 @@ def read_times(text: str, now: datetime, *, region: str = "both") -> list[Readin
             end = folded.ends[found[said.end - 1].end - 1]
             readings.append(_reading(text, start, end, said))
     return readings
+
+
+def may_have_times(text: str) -> bool:
+    """Tell quickly whether `text` is worth a closer look."""
+    if _MAYBE.search(text) is not None:
+        return True
+    return any(word[:_LETTERS].lower() in _BEGINNINGS for word in _WORD.findall(text))
 
 
 def _meaning(reader: Reader, at: int) -> Meaning | None:

@@ -11,16 +11,20 @@ from shiyi.retrieval.when.english_relative import (
     yearly_rule,
 )
 from shiyi.retrieval.when.phrase import Found, Phrase, Reader, day_in_month, one, part
-from shiyi.retrieval.when.rules import Day, Part, Window
-from shiyi.retrieval.when.spans import Days, back, day, unit_back, years
+from shiyi.retrieval.when.rules import Day, Part, Weekday, Window
+from shiyi.retrieval.when.spans import Days, back, day, unit_back, week, years
 
 _YEARS = range(1900, 2100)
 _DAYS = 31
 _MONTHS = 12
 _QUARTERS = 4
+_FOUR_WEEKS = 4
 _HUNDRED = 100  # below it, the century is not said
 _FROM_1930 = 30
 _YEARLY = frozenset({"season", "holiday", "festival", "monthname"})
+_STARTS = _YEARLY | {"number", "en few", "en couple", "en several", "en half", "enunit", "relative",
+                     "en past", "en same", "enday", "enedge", "ordinal", "partyear", "decades",
+                     "weekdayname", "enpart"}  # fmt: skip
 _PLACES = frozenset({"en in", "en since", "en until", "en till", "en before", "en after",
                      "en during", "en throughout", "en by", "en over", "en from",
                      "en between"})  # fmt: skip
@@ -32,6 +36,8 @@ def phrase(at: Reader, i: int, *, placed: bool = False, beside: bool = True) -> 
     A month, season or year alone has to be `placed` by a word such as "in" before it.
     """
     j = at.skip(i, "en the")
+    if at.kind(j) not in _STARTS:
+        return None
     placed = placed or (i > 0 and at.kind(i - 1) in _PLACES)
     found = _core(at, j, placed=placed, the=j > i, beside=beside)
     if found is None:
@@ -46,12 +52,16 @@ def _core(at: Reader, i: int, *, placed: bool, the: bool = False, beside: bool =
             found = read(at, i)
             if found is not None:
                 return found
-        found = _beside(at, i) if beside else None
+        found = (_week_of(at, i) or _beside(at, i)) if beside else None
         if found is not None:
             return found
         if kind == "number":
             return _year_alone(at, i) if placed else None
         return before_last(at, i)
+    if kind in {"relative", "ordinal"} and at.kind(i + 1) == "weekdayname":
+        nth = _nth_weekday(at, i)
+        if nth is not None or kind == "ordinal":
+            return nth
     if kind in {"relative", "en past"}:
         return _same_time(at, i) or read_relative(at, i)
     if kind == "en same":
@@ -73,7 +83,7 @@ def _core(at: Reader, i: int, *, placed: bool, the: bool = False, beside: bool =
     return None
 
 
-def _year_after(at: Reader, j: int) -> tuple[tuple[int, ...], bool, int] | None:
+def year_after(at: Reader, j: int) -> tuple[tuple[int, ...], bool, int] | None:
     """Read the year after something yearly: 2023; of last year; two years ago."""
     k = at.skip(j, "comma", "en of", "en in", "en the")
     if at.is_year(k, _YEARS):
@@ -89,7 +99,7 @@ def _yearly(at: Reader, i: int, *, placed: bool, the: bool) -> Found:
     if found is None:
         return None
     rule, j = found
-    year = _year_after(at, j)
+    year = year_after(at, j)
     if year is not None:
         named = at.named(rule, year[0], certain=year[1])
         return None if named is None else (named, year[2])
@@ -164,6 +174,29 @@ def _weekday(at: Reader, i: int) -> Found:
     return one(day(back(at.today, "day", ahead)), "day", kind="weekday"), i + 1
 
 
+def _nth_weekday(at: Reader, i: int) -> Found:
+    """Read the first Monday of May, the last Friday in June 2023."""
+    nth = at.number(i) if at.kind(i) == "ordinal" or at.value(i) == "last" else 0
+    j = at.skip(i + 2, "en of", "en in")
+    if nth == 0 or nth > _FOUR_WEEKS or j == i + 2 or at.kind(j) != "monthname":
+        return None
+    rule = Weekday(at.number(j), nth, at.number(i + 1))
+    year = year_after(at, j + 1)
+    meaning = at.bare(rule) if year is None else at.named(rule, year[0], certain=year[1])
+    return None if meaning is None else (meaning, j + 1 if year is None else year[2])
+
+
+def _week_of(at: Reader, i: int) -> Found:
+    """Read the week of September 5."""
+    if at.value(i) != "week" or at.kind(i + 1) != "en of":
+        return None
+    found = phrase(at, i + 2, beside=False)
+    if found is None or found[0].grain != "day":
+        return None
+    days = tuple(week(d.first) for d in found[0].days)
+    return replace(found[0], days=days, grain="week"), found[1]
+
+
 def _same_time(at: Reader, i: int) -> Found:
     """Read this time last year, the same day two years ago."""
     if at.value(i) not in {"this", "same"} or at.value(i + 1) not in {"time", "day"}:
@@ -212,7 +245,7 @@ def _part_year(at: Reader, i: int) -> Found:
     first = (number - 1) * length + 1
     last = (first + length - 1) % _MONTHS + 1
     rule = Window((first, 1), (last, 1), "half" if half else "quarter")
-    year = _year_after(at, j)
+    year = year_after(at, j)
     if year is None:
         k = at.skip(j, "en of", "en the")
         if at.value(k) != "year" or k == j:
@@ -237,7 +270,7 @@ def _day_first(at: Reader, i: int) -> Found:
             return None
         named = day_in_month(found[0], at.number(i))
         return None if named is None else (named, found[1])
-    year = _year_after(at, j + 1)
+    year = year_after(at, j + 1)
     sure = at.kind(i) == "ordinal" or j in at.capitals or year is not None
     if not sure and at.value(j) in words.DOUBTFUL_MONTHS:
         return None

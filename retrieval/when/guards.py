@@ -11,7 +11,7 @@ _BEFORE_BARE = re.compile(
     rf"""(?: 那一?年|那个?|每|每一?[个年]|有一?年|某个?|哪个?
         | 次年|同年|当年|翌年|隔年|年|历年|往年|来年
         | 小时候|大[一二三四]|高[一二三]|初[一二三]|年级|大学|高中|初中|小学|中学|毕业
-        | 婚后|童年|当时
+        | 婚后|童年|当时 | [叫姓]|名字是 | 从[^，。,.到至]{{1,8}}[到至]
         | 第[{_NUMERAL}]+个? | [{_NUMERAL}]\s*[、,，/~-]?
         | \b(?:every|each|any|all|most|some|one|that|another|many|per|a|an|no|my\s+first)\s+
         )(?:的)?\s*$""",
@@ -22,6 +22,7 @@ _BEFORE_WEEKDAY = re.compile(
         | (?:before|after|by|until|till|on\s+a|my|the)\s+
         | day\s*(?:to|through|thru|[-–—~])\s*
         | \b(?:black|good|ash|freaky|casual|fat|ruby|super|bloody|palm|cyber|giving|girl|man
+            |first|second|third|fourth|[1-4](?:st|nd|rd|th)|other
             |mr|ms|mrs|miss|named|called|name\s+is|i'm|i\s+am)[.]?\s+ )$""",
     re.VERBOSE,
 )
@@ -54,6 +55,7 @@ _COUNTED = re.compile(
     re.VERBOSE,
 )
 _BEFORE_PAST = re.compile(r"[在我你他她们是这那\W]$")
+_BECAUSE = re.compile(r"\s+(?:is|was|are|were|has|had|will|would)\b")
 _DOUBTFUL_NAMES = frozenset({"april", "may", "june", "august", "jan", "march"})
 _NOT_ALONE = frozenset({"年中", "月中"})
 
@@ -64,6 +66,10 @@ def is_time(at: Reader, text: str, said: Meaning) -> bool:
     before = text[max(0, first.start - _REACH) : first.start]
     after = text[last.end : last.end + _REACH]
     if before.endswith(("公元前", "西元前", "纪元前")):
+        return False
+    if said.phrase.bare and before[-1:] and before[-1:] + after[:1] in {'""', "“”", "「」", "『』"}:
+        return False  # a name
+    if said.directed and first.kind == "en since" and _BECAUSE.match(after):
         return False
     if said.phrase.bare and before.rfind("《") > before.rfind("》"):
         return False  # a title

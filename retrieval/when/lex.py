@@ -9,6 +9,9 @@ from shiyi.retrieval.when.numerals import HAN, approximate, han_value
 _LONGEST_NUMBER = 4
 
 
+AHEAD = 8  # tokens of nothing at the end, for a grammar that looks ahead
+
+
 class Token(NamedTuple):
     """A piece of folded text; `other` is everything that is no time word."""
 
@@ -85,6 +88,7 @@ _KINDS = {
     "weekaway": rf"{_BACK}(?:一?个|一)?{_WEEK}(?![期边围密到转易年杰刊报])(?:{_WEEKDAY})?",
     "weekday": rf"{_WEEK}{_WEEKDAY}",
     "same": "同一天|这一天|这个时候|这时候|这时",
+    "thatweek": "那一?个?(?:周(?!末)|星期|礼拜)(?![一二三四五六日天])",
     "during": "期间|假期|长假|连假|黄金周|那天|当天|那一天|这天|的时候|那会儿",
     "lastof": "上一?个|上次|上回|上一次",
     "thisof": "这个",
@@ -104,7 +108,7 @@ _KINDS = {
     "countmonth": "个[多半]?月",
     "unit": "个?(?:多)?(?:星期|礼拜)|周(?![围边期年到密])|天(?![气空使才津])",
     "year": f"年(?![{words.AWAY_NOT_BEFORE['年']}])",
-    "month": f"月份?(?![{_NOT_NEXT}])",
+    "month": f"月份?(?![{_NOT_NEXT}刊供]|薪(?!水)|考(?![试完上了过的]))",
     "quarter": "季度|季",
     "nth": "第",
     "daynumber": "日(?![本常记报])|号(?![码称召线楼])",
@@ -161,7 +165,8 @@ _ENGLISH: dict[str, tuple[str, int]] = (
     | {name: (f"en {name}", 0) for name in (
         "the", "of", "in", "on", "ago", "before", "after", "since", "until", "till", "from", "to",
         "through", "between", "and", "during", "past", "half", "few", "couple", "several", "same",
-        "time", "by", "over", "throughout")}
+        "time", "by", "over", "throughout", "now")}
+| {"present": ("en now", 0)}
 )  # fmt: skip
 
 
@@ -187,8 +192,7 @@ def tokens(text: str) -> list[Token]:
             found[-1] = found[-1]._replace(end=end, value=value)
         else:
             found.append(Token(kind, value, number, start, end))
-    found.append(Token("other", "", 0, len(text), len(text)))
-    return found
+    return found + [Token("other", "", 0, len(text), len(text))] * AHEAD
 
 
 def _digits(value: str) -> tuple[str, int]:

@@ -46,8 +46,8 @@ class Reader:
     capitals: frozenset[int] = frozenset()  # tokens that are written with a capital
 
     def kind(self, at: int) -> str:
-        """Return the kind of a token; beyond the last one it is `other`."""
-        return self.tokens[at].kind if at < len(self.tokens) else "other"
+        """Return the kind of a token; beyond the last one of the text it is `other`."""
+        return self.tokens[at].kind
 
     def number(self, at: int) -> int:
         """Return the number of a token."""
@@ -55,7 +55,7 @@ class Reader:
 
     def value(self, at: int) -> str:
         """Return the folded text of a token."""
-        return self.tokens[at].value if at < len(self.tokens) else ""
+        return self.tokens[at].value
 
     def is_year(self, at: int, among: range) -> bool:
         """Tell whether a token is a year, written out with all its digits."""

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 from datetime import date
 
-from shiyi.retrieval.when import chinese, chinese_counts, english
-from shiyi.retrieval.when.phrase import Found, Phrase, Reader, day_in_month, one
+from shiyi.retrieval.when import chinese, chinese_counts, english, words
+from shiyi.retrieval.when.phrase import Found, Phrase, Reader, day_in_month, one, part
 from shiyi.retrieval.when.rules import Day, Rule, month_rule
 from shiyi.retrieval.when.spans import Days, Interval, back, day, month, years
 
@@ -97,6 +97,9 @@ def _from(at: Reader, i: int) -> Meaning | None:
     if found is None:
         return None
     joints = {"en and"} if at.kind(i) == "en between" else _TO
+    now = _to_now(at, found[1])
+    if now is not None:
+        return _directed(found[0], "since", i, now)
     from_on = at.kind(found[1]) == "since" and at.kind(found[1] + 1) == "dash"  # 自1981年起至
     joined = _joined(at, (found[0], found[1] + from_on), joints, i + 1)
     if joined is not None:
@@ -109,6 +112,9 @@ def _from(at: Reader, i: int) -> Meaning | None:
 
 def _after_it(at: Reader, found: tuple[Phrase, int], i: int) -> Meaning | None:
     said, j = found
+    now = _to_now(at, j)
+    if now is not None:
+        return _directed(said, "since", i, now)
     k = at.skip(j, "de")
     if at.kind(k) in {"past", "ago", "later"} and at.value(k)[0] in "前后" and said.grain != "year":
         near = _beside(at, said, k)
@@ -126,6 +132,12 @@ def _after_it(at: Reader, found: tuple[Phrase, int], i: int) -> Meaning | None:
     if said.kind == "offset" and way == "before":
         return _plain(found, i)
     return _directed(said, way, i, j + 1)
+
+
+def _to_now(at: Reader, j: int) -> int | None:
+    """Return where the words "to the present" that start here end."""
+    k = at.skip(j + 1, "en the")
+    return k + 1 if at.kind(j) in _TO and at.kind(k) == "en now" else None
 
 
 def _round(at: Reader, i: int) -> bool:
@@ -151,9 +163,11 @@ def _beside(at: Reader, said: Phrase, k: int) -> Found:
 
 def _numbers(at: Reader, i: int) -> Found:
     """Read 3-5月, 三到五月, 2019-2021年, 2019 to 2021: the unit is said once."""
-    if at.kind(i) != "number" or at.kind(i + 1) not in {"dash", "en to"}:
+    if at.kind(i) not in {"number", "ordinal"} or at.kind(i + 1) not in {"dash", "en to"}:
         return None
-    if at.kind(i + 2) != "number":
+    if at.kind(at.skip(i + 3, "en of")) == "monthname":
+        return _days_first(at, i)
+    if at.kind(i) != "number" or at.kind(i + 2) != "number":
         return None
     low, high, unit = at.number(i), at.number(i + 2), at.kind(i + 3)
     if unit == "month" and 1 <= low <= _MONTHS and 1 <= high <= _MONTHS:
@@ -163,6 +177,18 @@ def _numbers(at: Reader, i: int) -> Found:
         if unit == "year" or placed:
             return one(years(low, high), "range"), i + 3 + (unit == "year")
     return None
+
+
+def _days_first(at: Reader, i: int) -> Found:
+    """Read 3-5 May 2024, 1st to 7th of June."""
+    found = english.phrase(at, i + 2)
+    if found is None or found[0].grain != "day":
+        return None
+    last = found[0].days[0]
+    if not 1 <= at.number(i) < last.first.day:
+        return None
+    days = Days(last.first.replace(day=at.number(i)), last.last)
+    return one(days, "range", certain=found[0].certain), found[1]
 
 
 def _months(at: Reader, low: int, high: int, end: int) -> Found:
@@ -201,11 +227,24 @@ def _second(at: Reader, said: Phrase, k: int, i: int) -> Found:
             whole = one(month(first.year, first.month), "month", certain=said.certain)
             found = day_in_month(whole, number) if number else None
             if found is not None and isinstance(said.rule, Day):
-                found = replace(found, rule=Day(said.rule.month, number))
+                return _same_month(at, found, Day(said.rule.month, number), k + 1 + han)
             return None if found is None else (found, k + 1 + han)
+    if at.kind(k) == "edge" and said.grain == "range":  # 5月中旬至下旬
+        first = said.days[0].first
+        whole = one(month(first.year, first.month), "month", certain=said.certain)
+        return part(whole, words.EDGES[at.value(k)]), k + 1
     if said.grain == "year" and at.is_year(k, _YEARS) and at.kind(k + 1) in {"other", "comma"}:
         return one(years(at.number(k), at.number(k)), "year"), k + 1
     return phrase(at, k, placed=True)
+
+
+def _same_month(at: Reader, found: Phrase, rule: Day, end: int) -> Found:
+    """Read the last day of April 5-17, 2026."""
+    year = english.year_after(at, end)
+    if year is None:
+        return replace(found, rule=rule), end
+    named = at.named(rule, year[0], certain=year[1])
+    return None if named is None else (named, year[2])
 
 
 def _span(at: Reader, said: Phrase, other: Phrase) -> Phrase | None:

@@ -172,9 +172,14 @@ class Lunar(Rule):
     def named_in(self, year: int) -> tuple[Days, ...]:
         """Return what falls in the solar year, then what belongs to the lunar one."""
         solar = self.in_year(year)
-        # The eve is counted from the first month, but closes the year before.
-        of_lunar = self._of(year + (self.month == 1 and self.number < 1))
+        # New Year's Eve is counted from the first month, but closes the year before.
+        of_lunar = self._of(year + (self.month == 1 and self.number < 1 and self.days == 1))
         return solar + tuple(days for days in of_lunar if days not in solar)
+
+    @property
+    def grain(self) -> str:
+        """A day, or some."""
+        return "day" if self.days == 1 else "range"
 
     def _of(self, year: int) -> tuple[Days, ...]:
         first = _solar(year, self.month, max(self.number, 1), self.leap)
@@ -239,12 +244,11 @@ class Easter(Rule):
 
     def in_year(self, year: int) -> tuple[Days, ...]:
         """Return its day, by the anonymous Gregorian computus."""
-        golden, (century, of_century) = year % 19, divmod(year, 100)
+        golden, century = year % 19, year // 100
         epact = (19 * golden + century - century // 4 - (8 * century + 13) // 25 + 15) % 30
         moon = epact - epact // 28 * (1 - 29 // (epact + 1) * ((21 - golden) // 11))
         sunday = (year + year // 4 + moon + 2 - century + century // 4) % 7
         from_march = moon - sunday + 28
-        del of_century
         return (day(date(year, 3, 1) + timedelta(days=from_march - 1 + self.move)),)
 
 
@@ -265,6 +269,11 @@ class Either(Rule):
     def latest(self, today: date) -> tuple[Days, ...]:
         """Return the last time of each."""
         return tuple(days for rule in self.rules for days in rule.latest(today))
+
+    @property
+    def grain(self) -> str:
+        """Return the likeliest one's."""
+        return self.rules[0].grain
 
     @property
     def recurring(self) -> tuple[int, int] | int | None:

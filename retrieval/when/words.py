@@ -11,7 +11,6 @@ from shiyi.retrieval.when.rules import (
     Term,
     Weekday,
     Window,
-    month_rule,
 )
 
 
@@ -39,8 +38,8 @@ FESTIVALS: dict[str, Rule | Local] = {
     "建军节": Day(8, 1), "教师节": Local(Day(9, 10), Day(9, 28)),
     "国庆": Local(_NATIONAL_DAY, Day(10, 10)), "国庆节": Local(_NATIONAL_DAY, Day(10, 10)),
     "十一国庆": _NATIONAL_DAY, "十一国庆节": _NATIONAL_DAY,
-    "十一长假": Window((10, 1), (10, 8), "range", vague=True),
-    "十一黄金周": Window((10, 1), (10, 8), "range", vague=True),
+    **dict.fromkeys(("十一长假", "十一假期", "十一黄金周"),
+                    Window((10, 1), (10, 8), "range", vague=True)),
     "双十": Day(10, 10), "双十节": Day(10, 10), "双十国庆": Day(10, 10), "光复节": Day(10, 25),
     "万圣节": Day(10, 31), "万圣夜": Day(10, 31), "万圣节前夜": Day(10, 31),
     "双十一": Day(11, 11), "双11": Day(11, 11), "光棍节": Day(11, 11),
@@ -173,8 +172,6 @@ UNITS = {
 EN_EDGES = {"early": "early", "beginning": "early", "start": "early", "mid": "middle",
             "middle": "middle", "late": "late", "end": "end"}  # fmt: skip
 EN_PARTS = frozenset({"morning", "afternoon", "evening", "night", "noon", "midday", "lunchtime"})
-
-ALL_MONTHS = {number: month_rule(number) for number in range(1, 13)}
 
 # Words that only look like a time.
 NO_TIMES = (

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shiyi.retrieval.when import Interval, Reading, read_times
+from shiyi.retrieval.when import Interval, Reading, read_times, words
+from shiyi.retrieval.when.door import may_have_times
 
 HERE = Path(__file__).parent
 NOW = datetime(2026, 6, 17, 15, 30, tzinfo=ZoneInfo("Asia/Taipei"))
@@ -233,3 +234,52 @@ def seconds(text: str) -> float:
         read_times(text, NOW)
         best = min(best, time.perf_counter() - start)
     return best
+
+
+def test_the_quick_look_passes_every_word() -> None:
+    """No name in the vocabulary is dropped before it is read, in either script."""
+    names = [*words.FESTIVALS, *words.SEASONS, *words.HOLIDAYS, *words.YEARS_AWAY]
+    names += [*words.DAYS_AWAY, *words.LUNAR_MONTHS, *words.MONTHS, *words.WEEKDAYS]
+
+    assert [
+        name
+        for name in names
+        for text in (name, TO_TRADITIONAL.convert(name))
+        if not may_have_times(text)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("April 5-17, 2025", "2025-04-05", "2025-04-18"),
+        ("3-5 May 2024", "2024-05-03", "2024-05-06"),
+        ("the first Monday of May", "2026-05-04", "2026-05-05"),
+        ("the week of Christmas", "2025-12-22", "2025-12-29"),
+        ("聖誕節那週", "2025-12-22", "2025-12-29"),
+        ("國慶連假", "2025-10-01", "2025-10-08"),
+        ("自1981年起至2012年6月", "1981-01-01", "2012-07-01"),
+        ("12世紀到18世紀的油畫", "1101-01-01", "1801-01-01"),
+    ],
+)
+def test_what_real_texts_taught(text: str, first: str, last: str) -> None:
+    """Forms that were first read by half."""
+    best = one(text).intervals[0]
+
+    assert best == Interval(date.fromisoformat(first), date.fromisoformat(last))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "by Friday",
+        "周五前交报告",
+        "結婚前三天",
+        "《神圣十月》",
+        "1967年中共",
+        "since today is our first",
+    ],
+)
+def test_half_of_it_is_not_read(text: str) -> None:
+    """What would be a wrong part of a longer whole is left out; 1967 itself may stay."""
+    assert [r.text for r in read_times(text, NOW)] in ([], ["1967年"])
