@@ -6,7 +6,7 @@ from datetime import date
 
 from shiyi.retrieval.when import words
 from shiyi.retrieval.when.lex import Token
-from shiyi.retrieval.when.rules import Either, Rule, part_of
+from shiyi.retrieval.when.rules import THIRDS, Either, Rule, part_of
 from shiyi.retrieval.when.spans import Days, day
 
 _DIGITS_OF_A_YEAR = 4
@@ -134,7 +134,7 @@ def one(days: Days, grain: str, *, certain: bool = True, kind: str = "") -> Phra
 def part(phrase: Phrase, name: str) -> Phrase:
     """Return the early, middle, late part or the n-th third of it."""
     days = tuple(part_of(one, phrase.grain, name) for one in phrase.days)
-    exact = name in {"first", "second", "third"} and phrase.certain
+    exact = name in THIRDS and phrase.certain
     return Phrase(days, "range", exact)
 
 

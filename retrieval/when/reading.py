@@ -8,6 +8,7 @@ from shiyi.retrieval.when.spans import Interval
 
 _ALTERNATIVE = 0.5
 _OVERLAP = 0.5
+_LAST_YEAR = 9998  # what starts in it ends in one that there is
 _WIDEST = 3  # years; about a longer document "in some May" says nothing
 
 
@@ -52,7 +53,7 @@ class Reading:
             return []
         return [
             Interval(*days)
-            for year in range(max(first.year - 1, 1), last.year + 1)
+            for year in range(max(first.year - 1, 1), min(last.year, _LAST_YEAR) + 1)
             for days in self.again.in_year(year)
         ]
 

@@ -281,6 +281,7 @@ class Either(Rule):
         return self.rules[0].recurring
 
 
+THIRDS = frozenset({"first", "second", "third"})
 _VAGUE = frozenset({"early", "middle", "late", "end"})
 _PARTS = {  # of a year, as months; of a month, as days
     "year": {"early": (1, 4), "middle": (5, 9), "late": (10, 13), "end": (11, 13)},
@@ -303,6 +304,8 @@ def part_of(whole: Days, grain: str, part: str) -> Days:
     if grain == "month":
         begins, ends = _PARTS["month"][part]
         return Days(first + timedelta(days=begins - 1), min(last, first + timedelta(days=ends - 1)))
+    if part in THIRDS:
+        raise ValueError(part)  # only a month has them
     if grain == "year":
         return year_part(part).in_year(first.year)[0]
     if grain in {"decade", "century"}:

@@ -283,3 +283,15 @@ def test_what_real_texts_taught(text: str, first: str, last: str) -> None:
 def test_half_of_it_is_not_read(text: str) -> None:
     """What would be a wrong part of a longer whole is left out; 1967 itself may stay."""
     assert [r.text for r in read_times(text, NOW)] in ([], ["1967年"])
+
+
+@pytest.mark.parametrize("when", [date.min, date.max])
+def test_any_document_may_be_asked_about(when: date) -> None:
+    """The first and the last of all days fit nothing, and do no harm."""
+    for text in ("冬天的時候", "跨年夜", "春節", "in winter", "5月2號"):
+        assert one(text).covers(when, when) == 0.0
+
+
+def test_only_months_have_thirds() -> None:
+    """上旬 of a year is nothing that anybody says."""
+    assert read_times("今年上旬", NOW) == []
