@@ -30,13 +30,18 @@ from shiyi.store.kinds import (
 )
 from shiyi.store.rows import encode_json
 
+ARCHIVE = ("captures.jsonl", "records.jsonl")
+_BESIDE = ("*.jsonl", "*.tsv")
 _DEFAULT_LAYER = "core"
 
 
 def jsonl_items(path: Path, reading: Reading) -> Iterator[Item]:
     """Yield the captures and records of a file, or of the files of a folder."""
     reader = JsonlReader(reading)
-    for file in _files(path):
+    files = _files(path)
+    for _ in _left_out(path, files):
+        reading.skip("a file beside captures and records, such as labels")
+    for file in files:
         try:
             with open_regular(file) as stream:
                 yield from reader.read(stream, printable(file), printable(file.name))
@@ -53,8 +58,15 @@ def _files(path: Path) -> list[Path]:
     """Return captures.jsonl and records.jsonl, else every .jsonl of the folder."""
     if not path.is_dir():
         return [path]
-    ours = [path / name for name in ("captures.jsonl", "records.jsonl")]
+    ours = [path / name for name in ARCHIVE]
     return [file for file in ours if file.is_file()] or sorted(path.glob("*.jsonl"))
+
+
+def _left_out(path: Path, files: list[Path]) -> list[Path]:
+    """Return what lies beside an archive and is no part of it: queries, judgements, history."""
+    if not path.is_dir() or files[0].name not in ARCHIVE:
+        return []
+    return [one for pattern in _BESIDE for one in path.glob(pattern) if one not in files]
 
 
 class JsonlReader:

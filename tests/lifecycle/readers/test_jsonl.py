@@ -257,12 +257,14 @@ def test_a_folder_is_read_captures_first(tmp_path: Path) -> None:
     (tmp_path / "records.jsonl").write_text('{"kind": "fact", "title": "t"}', "utf-8")
     (tmp_path / "captures.jsonl").write_text('{"text": "a"}', "utf-8")
     (tmp_path / "other.jsonl").write_text('{"text": "b"}', "utf-8")
+    (tmp_path / "qrels.tsv").write_text("q\td\t1", "utf-8")
 
-    capture, record = read(tmp_path)
+    capture, record, left_out = read(tmp_path)
 
     assert isinstance(capture, CaptureItem)
     assert capture.source_path == "captures.jsonl"
     assert isinstance(record, RecordItem)
+    assert left_out == Skipped("a file beside captures and records, such as labels", 2)
 
 
 def test_a_folder_moved_elsewhere_has_the_same_keys(tmp_path: Path) -> None:
