@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 export PYTHONSAFEPATH := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lint types bench docs-check generate clean
+.PHONY: help demo test slow lint types gate bench docs-check generate clean
 
 help:
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -34,6 +34,9 @@ lint: $(READY) ## style, form, and one version everywhere
 types: $(READY) ## strict types
 	$(BIN)/python tools/link_types.py
 	$(BIN)/mypy
+
+gate: $(READY) ## hold the search to the figures in eval/baselines
+	$(BIN)/python tools/gate.py
 
 bench: $(READY) ## speed and memory beside peers; BENCH=--quick takes a minute
 	$(BIN)/python benchmarks/run.py $(BENCH)

@@ -8,13 +8,13 @@ from p-values corrected by Holm over the measures of one cell.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, Field
 
 from shiyi.core.errors import UsageError
+from shiyi.eval.findings import CellComparison, Comparison, MeasureComparison
 from shiyi.eval.measures import LOWER_IS_BETTER, values_of
 from shiyi.eval.results import Cell, EvalResult, QueryResult
 
@@ -26,48 +26,7 @@ _SAME = 1e-9  # sums in another order differ by less than this
 _BLOCK = 2_000_000  # numbers of 8 bytes held at once, a few times over
 _FIRST = 3
 
-Verdict = Literal["better", "worse", "no difference shown"]
 _Matrix = NDArray[np.float64]
-
-
-class MeasureComparison(BaseModel):
-    """One measure of two systems on the same queries."""
-
-    measure: str
-    queries: int = Field(description="for which the measure is defined")
-    a: float = Field(description="mean")
-    b: float = Field(description="mean")
-    difference: float = Field(description="b - a")
-    low: float = Field(description="95 % interval of the difference")
-    high: float
-    p: float = Field(description="of the paired randomisation test, two-sided")
-    p_holm: float = Field(description="corrected for the number of measures of this cell")
-    verdict: Verdict = Field(description="on b; for some measures lower is better")
-
-
-class CellComparison(BaseModel):
-    """Two systems on one view of one set."""
-
-    dataset: str
-    view: str
-    system_a: str
-    system_b: str
-    queries: int
-    left_out: int = Field(description="queries that only one side has, or has in another form")
-    measures: list[MeasureComparison]
-
-
-class Comparison(BaseModel):
-    """Every cell that both results have."""
-
-    format: Literal[1] = 1
-    a: str = Field(description="fingerprint")
-    b: str = Field(description="fingerprint")
-    resamples: int
-    seed: int
-    cells: list[CellComparison]
-    only_a: list[str] = Field(description="cells without a counterpart: dataset, view and system")
-    only_b: list[str]
 
 
 class _Place(NamedTuple):
@@ -192,6 +151,7 @@ def _tested(
                 measure=name, queries=len(same), a=mean_a, b=mean_b,
                 difference=mean_b - mean_a, low=float(low[column]), high=float(high[column]),
                 p=float(p[column]), p_holm=1.0, verdict="no difference shown",
+                lower_is_better=name in LOWER_IS_BETTER,
             )  # fmt: skip
 
 
@@ -246,7 +206,7 @@ def _corrected(measures: Iterator[MeasureComparison]) -> list[MeasureComparison]
         highest = max(highest, min(1.0, one.p * (len(found) - place)))
         one.p_holm = highest
         if highest < _ALPHA:
-            rises = (one.difference > 0) != (one.measure in LOWER_IS_BETTER)
+            rises = (one.difference > 0) != one.lower_is_better
             one.verdict = "better" if rises else "worse"
     return found
 

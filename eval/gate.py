@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from shiyi.core.errors import UsageError
+from shiyi.eval.findings import Change, GateResult
 from shiyi.eval.measures import LOWER_IS_BETTER, values_of
 from shiyi.eval.results import Cell, EvalResult
 
@@ -41,29 +42,6 @@ class Baseline(BaseModel):
     fingerprint: str = Field(description="of the run that it was taken from")
     allowance: float = Field(ge=0, allow_inf_nan=False, description="a fall up to this passes")
     cells: list[BaselineCell]
-
-
-class Change(BaseModel):
-    """A mean that moved by more than the allowance."""
-
-    dataset: str
-    view: str
-    system: str
-    measure: str
-    before: float
-    now: float
-    difference: float = Field(description="now - before")
-    worst: list[str] = Field(description="ids of the queries that fell most, at most five")
-
-
-class GateResult(BaseModel):
-    """Whether a run holds its baseline. failures are sentences on what could not be compared."""
-
-    passed: bool
-    allowance: float
-    fell: list[Change]
-    rose: list[Change]
-    failures: list[str]
 
 
 def make_baseline(

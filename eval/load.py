@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-from pydantic import BaseModel, Field
-
 from shiyi.core.errors import UsageError
 from shiyi.eval.dataset import MAIN, Dataset
+from shiyi.eval.findings import KnownDataset
 from shiyi.eval.readers.directory import ARCHIVE, CORPUS, exists, read_directory
 from shiyi.eval.readers.fields import Parts
 from shiyi.eval.readers.files import Files, open_regular, printable
@@ -22,18 +21,6 @@ VARIABLE = "SHIYI_DATASETS"
 UNKNOWN = "unknown"
 _LICENCE = re.compile(r"\W*licen[cs]e\W*?[:：]\W*(\S.*)", re.IGNORECASE)
 _NOTICE_BYTES = 256 * 1024
-
-
-class KnownDataset(BaseModel):
-    """A set that can be evaluated on, or why it cannot."""
-
-    name: str
-    path: str
-    licence: str
-    documents: int
-    queries: int = Field(description="of the main view")
-    views: list[str]
-    problem: str | None = None
 
 
 def load_dataset(path: Path, views: Sequence[str] | None = None) -> Dataset:
@@ -49,7 +36,7 @@ def load_dataset(path: Path, views: Sequence[str] | None = None) -> Dataset:
     parts = _read_json(file, files, views) if file else read_directory(path, files, views)
     folder = path if path.is_dir() else path.parent
     return Dataset(
-        name=printable(Path(path.resolve().name if path.is_dir() else path.stem)), path=path,
+        name=_name(path), path=path,
         licence=_licence(folder), documents=parts.documents, views=parts.views,
         sha256=files.sha256(), archive=parts.archive, notes=parts.notes,
     )  # fmt: skip
@@ -60,12 +47,37 @@ def known_datasets(directories: Sequence[Path] | None = None) -> list[KnownDatas
 
     Without directories, those in SHIYI_DATASETS count, separated as in PATH.
     """
+    return [_known(path) for path in _known_paths(directories)]
+
+
+def find_dataset(given: str) -> Path:
+    """Return where the known set of this name lies, or this path where there is none.
+
+    Raises UsageError when it is neither.
+    """
+    known = {_name(path): path for path in reversed(_known_paths(None))}  # the first of a name wins
+    path = Path(given).expanduser()
+    if given in known:
+        return known[given]
+    if not exists(path):
+        raise UsageError(
+            f"There is no set {given!r}, neither by this name nor at this path; known are "
+            f"{', '.join(sorted(known))}. {VARIABLE} names directories with more."
+        )
+    return path
+
+
+def _known_paths(directories: Sequence[Path] | None) -> list[Path]:
     if directories is None:
         listed = os.environ.get(VARIABLE, "").split(os.pathsep)
         directories = [Path(one) for one in listed if one]
     shipped = [SAMPLE] if SAMPLE.is_dir() else []
     found = chain(shipped, *(_sets_in(directory) for directory in directories))
-    return [_known(path) for path in dict.fromkeys(path.resolve() for path in found)]
+    return list(dict.fromkeys(path.resolve() for path in found))
+
+
+def _name(path: Path) -> str:
+    return printable(Path(path.resolve().name if path.is_dir() else path.stem))
 
 
 def _sets_in(directory: Path) -> Iterator[Path]:

@@ -74,7 +74,7 @@ class _Plain:
         """Rank what the shelf holds in the query's scope."""
         scope = self._shelf.scope_of(query)
         documents = self._shelf.documents(scope)
-        if self._seen.get(scope) != len(documents):
+        if documents and self._seen.get(scope) != len(documents):
             self._seen[scope] = len(documents)
             self._ready[scope] = self.prepare(documents)
         scores = self.scores(self._ready[scope], query.text) if documents else np.zeros(0)

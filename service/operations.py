@@ -18,6 +18,7 @@ class Operation:
     room is the module of `service/handlers/` with its handler, a function of (session, scope,
     request). repeatable: doing it twice is as good as once. scoped: it works inside one scope.
     creates_home: a missing home is made. job: it may take long, and reports its progress in these.
+    A name of two words belongs to the group that the first one names.
     """
 
     name: str
@@ -29,13 +30,20 @@ class Operation:
     repeatable: bool
     scoped: bool = True
     creates_home: bool = False
-    job: Literal["bytes", "documents"] | None = None
+    job: Literal["bytes", "documents", "queries"] | None = None
 
     @property
     def handler(self) -> str:
         """The name of the function that does it."""
-        return f"handle_{self.name.replace('-', '_')}"
+        return f"handle_{self.python_name}"
 
+    @property
+    def python_name(self) -> str:
+        """The name as Python can have it."""
+        return self.name.replace("-", "_").replace(" ", "_")
+
+
+GROUPS = {"eval": "Measure how good the search is, on labelled sets or on memories of your own."}
 
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
@@ -165,6 +173,57 @@ OPERATIONS: tuple[Operation, ...] = (
         repeatable=True,
         scoped=False,
         job="documents",
+    ),
+    Operation(
+        name="eval run",
+        purpose="Have systems answer labelled sets, and measure the answers.",
+        room="evaluate",
+        request="EvalRunRequest",
+        response="EvalRunResult",
+        permission="read",
+        repeatable=True,
+        scoped=False,
+        job="queries",
+    ),
+    Operation(
+        name="eval compare",
+        purpose="Tell whether two results differ by more than chance.",
+        room="compare",
+        request="EvalCompareRequest",
+        response="EvalCompareResult",
+        permission="read",
+        repeatable=True,
+        scoped=False,
+    ),
+    Operation(
+        name="eval gate",
+        purpose="Hold a result, or a new run, against the figures kept before.",
+        room="evaluate",
+        request="EvalGateRequest",
+        response="EvalGateResult",
+        permission="read",
+        repeatable=True,
+        scoped=False,
+        job="queries",
+    ),
+    Operation(
+        name="eval label",
+        purpose="Judge by hand what a scope answers to queries of yours, for a set of your own.",
+        room="judge",
+        request="EvalLabelRequest",
+        response="EvalLabelResult",
+        permission="read",
+        repeatable=True,
+    ),
+    Operation(
+        name="eval datasets",
+        purpose="List the labelled sets at hand.",
+        room="compare",
+        request="EvalDatasetsRequest",
+        response="EvalDatasetsResult",
+        permission="read",
+        repeatable=True,
+        scoped=False,
     ),
     Operation(
         name="version",

@@ -16,10 +16,16 @@ ImportFormat = Literal[
     "auto", "jsonl", "markdown", "text", "chatgpt", "claude", "claude-code", "beir"
 ]
 
+Channel = Literal["hybrid", "keyword", "dense"]
+EvalSystem = Literal["hybrid", "bm25", "dense", "grep", "okapi"]
+
 # How the command line takes a field: `argument` by position, `words` by position, --file or
-# standard input; everything else is an option.
+# standard input, `commas` as an option whose values may be joined by commas; everything else is an
+# option.
 _ARGUMENT: JsonDict = {"cli": "argument"}
 _WORDS: JsonDict = {"cli": "words"}
+_COMMAS: JsonDict = {"cli": "commas"}
+_DIRECTORY = "shiyi-eval"
 _MAX_NAME = 200
 
 
@@ -41,8 +47,33 @@ def _as_text(path: Any) -> Any:
     return text
 
 
+def _in_a_list(given: Any) -> Any:
+    return [given] if isinstance(given, str | os.PathLike) else given
+
+
+def _parted(given: Any) -> Any:
+    """Return what stands between commas, each once."""
+    if not isinstance(given, str | list | tuple):
+        return given
+    parts: list[Any] = []
+    for one in [given] if isinstance(given, str) else given:
+        parts += [part.strip() for part in one.split(",")] if isinstance(one, str) else [one]
+    return list(dict.fromkeys(part for part in parts if part != ""))
+
+
+def _ascending(numbers: list[int]) -> list[int]:
+    if numbers != sorted(numbers):
+        raise ValueError("The numbers go up; put them in order")
+    return numbers
+
+
 # A path, as text or as pathlib has it.
 Place = Annotated[str, BeforeValidator(_as_text)]
+
+Places = Annotated[list[Place], BeforeValidator(_in_a_list)]
+_Parted = BeforeValidator(_parted)
+_Depth = Annotated[int, Field(ge=1, le=100)]
+_Budget = Annotated[int, Field(ge=200, le=10_000_000)]
 
 # On the command line an empty list is written as one empty name.
 Names = Annotated[list[str], AfterValidator(_without_blanks)]
@@ -145,9 +176,7 @@ class SearchRequest(Request):
     since: str | None = Field(None, description="only what is dated then or later")
     until: str | None = Field(None, description="only what is dated then or earlier")
     only: Literal["all", "records", "captures"] = Field("all", description="what to look in")
-    channel: Literal["hybrid", "keyword", "dense"] = Field(
-        "hybrid", description="words and meaning, or one of them alone"
-    )
+    channel: Channel = Field("hybrid", description="words and meaning, or one of them alone")
     weak: bool = Field(False, description="also return what lies below the evidence floor")
     now: str | None = Field(
         None, description="when it is asked, ISO 8601: what words such as 去年 are counted from"
@@ -230,3 +259,112 @@ class CalibrateRequest(Request):
 
 class VersionRequest(Request):
     """Ask for the version."""
+
+
+class EvalRunRequest(Request):
+    """Measure systems on sets."""
+
+    dataset: Places = Field(
+        min_length=1,
+        description="the name of a set that `shiyi eval datasets` lists, or the path of one",
+        json_schema_extra=_ARGUMENT,
+    )
+    system: Annotated[list[EvalSystem], _Parted] = Field(
+        ["hybrid", "bm25", "dense", "grep", "okapi"],
+        min_length=1,
+        description="what answers; several are joined by commas",
+        json_schema_extra=_COMMAS,
+    )
+    k: Annotated[list[_Depth], _Parted, AfterValidator(_ascending)] = Field(
+        [1, 5, 10, 20],
+        min_length=1,
+        description="depths to measure at, ascending, 1 to 100",
+        json_schema_extra=_COMMAS,
+    )
+    budget: Annotated[list[_Budget], _Parted, AfterValidator(_ascending)] = Field(
+        [200, 500, 1000, 2000, 4000],
+        description="token budgets to measure at, ascending, each at least 200",
+        json_schema_extra=_COMMAS,
+    )
+    view: Annotated[list[str], _Parted] | None = Field(
+        None,
+        description="only these views of the sets, such as main or hant; all by default",
+        json_schema_extra=_COMMAS,
+    )
+    by: Annotated[list[Literal["category", "scope", "half"]], _Parted] = Field(
+        ["category", "half"],
+        description="what the queries are grouped by: category, scope or half",
+        json_schema_extra=_COMMAS,
+    )
+    without: Annotated[list[str], _Parted] | None = Field(
+        None,
+        description="parts of the search to leave out, such as fold, bigrams or vector",
+        json_schema_extra=_COMMAS,
+    )
+    most: int | None = Field(None, ge=1, description="only the first so many queries of each view")
+    out: Place = Field(_DIRECTORY, description="the directory for what is found")
+    texts: bool = Field(False, description="show the texts of documents in the report")
+
+
+class EvalCompareRequest(Request):
+    """Compare two results."""
+
+    a: Place = Field(description="a result.json, or its directory", json_schema_extra=_ARGUMENT)
+    b: Place = Field(description="another one; differences are b - a", json_schema_extra=_ARGUMENT)
+    system: Annotated[list[str], _Parted] | None = Field(
+        None,
+        min_length=1,
+        max_length=2,
+        description="a system of a, and one of b when that is another; each with itself by default",
+        json_schema_extra=_COMMAS,
+    )
+    common: bool = Field(False, description="compare only the queries that both have")
+
+
+class EvalGateRequest(Request):
+    """Check a result against a baseline."""
+
+    result: Place | None = Field(
+        None,
+        description="a result.json, or its directory; without one, what the baseline names is run",
+        json_schema_extra=_ARGUMENT,
+    )
+    baseline: Place = Field(description="the file with the figures to hold")
+    write: bool = Field(False, description="make the baseline from the result instead")
+    strict: bool = Field(False, description="fail when a set of the baseline is not here")
+    out: Place = Field(_DIRECTORY, description="the directory for what a run finds")
+
+
+class EvalLabelRequest(Request):
+    """Judge by hand."""
+
+    queries: Place = Field(
+        description="a text file of queries, one a line, or a .jsonl with text and _id; traces of "
+        "searches are not taken yet",
+        json_schema_extra=_ARGUMENT,
+    )
+    directory: Place = Field(
+        description="where the judgements are kept, to go on from", json_schema_extra=_flag("in")
+    )
+    system: Annotated[list[Channel], _Parted] | None = Field(
+        None,
+        min_length=1,
+        description="what finds the documents to judge: hybrid, keyword, dense; all that work by "
+        "default",
+        json_schema_extra=_COMMAS,
+    )
+    depth: int = Field(10, ge=1, le=100, description="how many of each are judged")
+    export: Place | None = Field(
+        None, description="a new directory for the labelled set, once you stop"
+    )
+    texts: bool = Field(False, description="write the texts of documents into the labelled set too")
+
+
+class EvalDatasetsRequest(Request):
+    """List sets."""
+
+    directory: Places | None = Field(
+        None,
+        description="where to look; in SHIYI_DATASETS by default",
+        json_schema_extra=_ARGUMENT,
+    )

@@ -4,10 +4,13 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from shiyi.eval.findings import Comparison, GateResult, KnownDataset
+from shiyi.eval.results import Summary
 from shiyi.retrieval.results import SearchResult
 
 __all__ = [
-    "CalibrateResult", "DoctorResult", "EditResult", "ExportResult", "ImportResult",
+    "CalibrateResult", "DoctorResult", "EditResult", "EvalCompareResult", "EvalDatasetsResult",
+    "EvalGateResult", "EvalLabelResult", "EvalRunResult", "ExportResult", "ImportResult",
     "InitResult", "ListResult", "ReindexResult", "RememberResult", "SearchResult", "ShowResult",
     "StatusResult", "VersionResult",
 ]  # fmt: skip
@@ -229,3 +232,68 @@ class VersionResult(BaseModel):
     version: str
     schema_version: int
     analyzer: str
+
+
+class EvalRow(Summary):
+    """The means of one system on one view of one set."""
+
+    dataset: str
+    view: str
+    system: str
+
+
+class EvalFiles(BaseModel):
+    """Where a run was written."""
+
+    result: str = Field(description="every query with its answers and measures")
+    timings: str
+    report: str = Field(description="a page to look at")
+
+
+class EvalRunResult(BaseModel):
+    """What a run found; the whole of it lies in the files."""
+
+    fingerprint: str
+    files: EvalFiles
+    rows: list[EvalRow]
+    table: str = Field(description="the rows as people read them")
+    notes: list[str] = Field(description="what was left out of a public set, and the like")
+
+
+class EvalCompareResult(Comparison):
+    """Every cell that two results have in common."""
+
+
+class EvalGateResult(GateResult):
+    """Whether a baseline is held."""
+
+    checked: int = Field(description="means that were compared")
+    skipped: list[str] = Field(description="sets of the baseline that are not here")
+    files: EvalFiles | None = Field(description="where the run was written, if there was one")
+    wrote: str | None = Field(description="the baseline that was made")
+    notes: list[str]
+
+
+class Labelled(BaseModel):
+    """A labelled set that was written."""
+
+    path: str
+    queries: int
+    judgements: int
+    left_out: int = Field(description="queries that are not judged to the end")
+
+
+class EvalLabelResult(BaseModel):
+    """How far the judging is."""
+
+    directory: str
+    done: int = Field(description="pairs of a query and a document, skipped ones included")
+    total: int
+    exported: Labelled | None
+    notes: list[str]
+
+
+class EvalDatasetsResult(BaseModel):
+    """The sets at hand."""
+
+    datasets: list[KnownDataset]

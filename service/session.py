@@ -1,6 +1,6 @@
 """One opened home: the store, its indexes and the settings, each made when first needed."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,10 +29,13 @@ class Session(Closable):
         model: str | None = None,
         create: bool = False,
         progress: "Progress | None" = None,
+        show: Callable[[str], None] | None = None,
+        ask: Callable[[], str] | None = None,
         without: Collection[str] = (),
     ) -> None:
         """Name a home; nothing is opened yet. `model` wins over the settings.
 
+        show, ask: how to talk with somebody who judges; without `ask` nobody is there.
         without: steps of the ranking to leave out, for those who measure them.
 
         Raises UsageError for settings that cannot be read.
@@ -41,6 +44,8 @@ class Session(Closable):
         self.settings: Settings = load_settings(self.home, model=model)
         self.create = create
         self.progress: Progress = progress or _tell_nobody
+        self.show = show or _show_nobody
+        self.ask = ask or _ask_nobody
         self.without = frozenset(without)
         self._store: Store | None = None
         self._indexes: Indexes | None = None
@@ -133,3 +138,12 @@ class Session(Closable):
 
 def _tell_nobody(done: int, total: int) -> None:
     """Take a progress report and do nothing."""
+
+
+def _show_nobody(text: str) -> None:
+    """Take a text and do nothing."""
+
+
+def _ask_nobody() -> str:
+    """Say that there is no answer and will be none."""
+    raise EOFError

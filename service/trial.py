@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -46,8 +46,11 @@ def open_trial(model: str, without: Collection[str] = ()) -> Iterator["Trial"]:
     ):
         trial = Trial(session, words_only="vector" in without)
         trial.take_vectors()
-        yield trial
-        trial.keep_vectors()
+        try:
+            yield trial
+        finally:  # also of a run that is stopped, so that the next one goes on sooner
+            with suppress(OSError):
+                trial.keep_vectors()
 
 
 class Trial:
@@ -131,7 +134,7 @@ class Trial:
                 shutil.copyfile(source, target)
 
     def keep_vectors(self) -> None:
-        """Keep the vectors for later trials; no harm is done when the cache does not take them."""
+        """Keep the vectors for later trials. Raises OSError when the cache does not take them."""
         for target, source in self._kept():
             if source.exists() and _size(source) > _size(target):
                 make_private_directory(target.parent)

@@ -5,7 +5,7 @@ import errno
 import locale
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ import click
 from shiyi import interrupt
 from shiyi.core.errors import HomeUnwritableError, OutputError, ShiyiError, UsageError
 from shiyi.core.text import decode_text
-from shiyi.service.operations import OPERATIONS, Operation, find_operation
+from shiyi.service.operations import GROUPS, OPERATIONS, Operation, find_operation
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -26,26 +26,32 @@ _EPILOGUE = """\
 The options above may also stand after the command. SHIYI_HOME, SHIYI_SCOPE and SHIYI_MODEL set
 what is not given here.
 
-Exit codes: 0 done or found · 1 nothing found · 2 bad usage · 3 some lines of an import failed ·
-4 the record changed meanwhile · 5 doctor found a fault · 65 the database is damaged or not ours ·
-66 no home · 69 the model or index cannot be used · 70 internal error · 73 the disk is full or
-read-only · 74 the answer cannot be written · 75 another process owns the home · 130 interrupted
+Exit codes: 0 done or found · 1 nothing found, or a gate not held · 2 bad usage · 3 some lines of
+an import failed · 4 the record changed meanwhile · 5 doctor found a fault · 65 the database is
+damaged or not ours · 66 no home · 69 the model or index cannot be used · 70 internal error ·
+73 the disk is full or read-only · 74 the answer cannot be written · 75 another process owns the
+home · 130 interrupted
 """
 
 
 class OperationGroup(click.Group):
     """Knows every command by name and sentence; builds one only when it is called."""
 
+    prefix = ""
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of the table."""
         del ctx
-        return [operation.name for operation in OPERATIONS]
+        return list(self._sentences())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Build one command from its request model."""
         del ctx
+        name = f"{self.prefix}{cmd_name}"
+        if name in GROUPS:
+            return _inner_group(name)
         try:
-            operation = find_operation(cmd_name)
+            operation = find_operation(name)
         except KeyError:
             return None
         from shiyi.commands import build_command
@@ -56,7 +62,30 @@ class OperationGroup(click.Group):
         """Write the names and sentences without building anything."""
         del ctx
         with formatter.section("Commands"):
-            formatter.write_dl([(one.name, one.purpose) for one in OPERATIONS])
+            formatter.write_dl(list(self._sentences().items()))
+
+    def _sentences(self) -> dict[str, str]:
+        """Return what stands below this group: a group of its own, or an operation."""
+        found: dict[str, str] = {}
+        for operation in OPERATIONS:
+            if operation.name.startswith(self.prefix):
+                first, *more = operation.name.removeprefix(self.prefix).split(" ")
+                found[first] = GROUPS[f"{self.prefix}{first}"] if more else operation.purpose
+        return found
+
+
+def _inner_group(name: str) -> click.Group:
+    """Return the group of that name; without a command it says which there are."""
+
+    @click.pass_context
+    def callback(ctx: click.Context) -> None:
+        if ctx.invoked_subcommand is None:
+            click.echo(ctx.get_help())
+            ctx.exit(UsageError.exit_code)
+
+    group = OperationGroup(name, callback=callback, help=GROUPS[name], invoke_without_command=True)
+    group.prefix = f"{name} "
+    return group
 
 
 @click.group(
@@ -90,9 +119,12 @@ def run(operation: Operation, values: Mapping[str, Any], options: Mapping[str, A
     from shiyi.service.invoke import invoke
     from shiyi.service.session import Session
 
+    show, ask = _asking(to_stderr=options["as_json"])
     with (
         _progress(operation) as progress,
-        Session(options["home"], model=options["model"], progress=progress) as session,
+        Session(
+            options["home"], model=options["model"], progress=progress, show=show, ask=ask
+        ) as session,
     ):
         answer: BaseModel = invoke(session, operation.name, values, scope=options["scope"])
     text = answer.model_dump_json() if options["as_json"] else render(operation, answer)
@@ -143,6 +175,22 @@ def _progress(operation: Operation) -> Iterator[Any]:
             bar.update(task, completed=done, total=total, rate=f"{speed:.0f}/s" if speed else "")
 
         yield report
+
+
+def _asking(*, to_stderr: bool) -> tuple[Callable[[str], None], Callable[[], str]]:
+    """Return how to show something and ask for a key: on a terminal, else line by line."""
+
+    def ask() -> str:
+        if sys.stdin is None:
+            raise EOFError
+        if sys.stdin.isatty():
+            return click.getchar()
+        line = sys.stdin.readline()
+        if not line:
+            raise EOFError
+        return line
+
+    return partial(click.echo, err=to_stderr), ask
 
 
 def read_words(given: str | None, file: str | None) -> str:

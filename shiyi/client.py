@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from shiyi.service import responses
 
 
+Channel = Literal["hybrid", "keyword", "dense"]
+EvalSystem = Literal["hybrid", "bm25", "dense", "grep", "okapi"]
 ImportFormat = Literal[
     "auto", "jsonl", "markdown", "text", "chatgpt", "claude", "claude-code", "beir",
 ]  # fmt: skip
@@ -113,7 +115,7 @@ class Scope:
         since: str | None = None,
         until: str | None = None,
         only: Literal["all", "records", "captures"] = "all",
-        channel: Literal["hybrid", "keyword", "dense"] = "hybrid",
+        channel: Channel = "hybrid",
         weak: bool = False,
         now: str | None = None,
     ) -> "responses.SearchResult":
@@ -264,6 +266,33 @@ class Scope:
         })  # fmt: skip
         return cast("responses.ExportResult", answer)
 
+    def eval_label(
+        self,
+        queries: str | PathLike[str],
+        *,
+        directory: str | PathLike[str],
+        system: Sequence[Channel] | None = None,
+        depth: int = 10,
+        export: str | PathLike[str] | None = None,
+        texts: bool = False,
+    ) -> "responses.EvalLabelResult":
+        """Judge by hand what a scope answers to queries of yours, for a set of your own.
+
+        queries: a text file of queries, one a line, or a .jsonl with text and _id; traces of
+            searches are not taken yet.
+        directory: where the judgements are kept, to go on from.
+        system: what finds the documents to judge: hybrid, keyword, dense; all that work by
+            default.
+        depth: how many of each are judged.
+        export: a new directory for the labelled set, once you stop.
+        texts: write the texts of documents into the labelled set too.
+        """
+        answer = self._call("eval label", {
+            "queries": queries, "directory": directory, "system": system, "depth": depth,
+            "export": export, "texts": texts,
+        })  # fmt: skip
+        return cast("responses.EvalLabelResult", answer)
+
 
 class Memory(Connection):
     """A home and everything in it."""
@@ -325,6 +354,94 @@ class Memory(Connection):
             "passages": passages, "queries": queries, "sources": sources,
         })  # fmt: skip
         return cast("responses.CalibrateResult", answer)
+
+    def eval_run(
+        self,
+        dataset: Sequence[str | PathLike[str]] | PathLike[str],
+        *,
+        system: Sequence[EvalSystem] | None = None,
+        k: Sequence[int] | None = None,
+        budget: Sequence[int] | None = None,
+        view: Sequence[str] | None = None,
+        by: Sequence[Literal["category", "scope", "half"]] | None = None,
+        without: Sequence[str] | None = None,
+        most: int | None = None,
+        out: str | PathLike[str] = "shiyi-eval",
+        texts: bool = False,
+    ) -> "responses.EvalRunResult":
+        """Have systems answer labelled sets, and measure the answers.
+
+        dataset: the name of a set that `shiyi eval datasets` lists, or the path of one.
+        system: what answers; several are joined by commas.
+        k: depths to measure at, ascending, 1 to 100.
+        budget: token budgets to measure at, ascending, each at least 200.
+        view: only these views of the sets, such as main or hant; all by default.
+        by: what the queries are grouped by: category, scope or half.
+        without: parts of the search to leave out, such as fold, bigrams or vector.
+        most: only the first so many queries of each view.
+        out: the directory for what is found.
+        texts: show the texts of documents in the report.
+        """
+        answer = self._call("eval run", {
+            "dataset": dataset, "system": system, "k": k, "budget": budget, "view": view,
+            "by": by, "without": without, "most": most, "out": out, "texts": texts,
+        })  # fmt: skip
+        return cast("responses.EvalRunResult", answer)
+
+    def eval_compare(
+        self,
+        a: str | PathLike[str],
+        b: str | PathLike[str],
+        *,
+        system: Sequence[str] | None = None,
+        common: bool = False,
+    ) -> "responses.EvalCompareResult":
+        """Tell whether two results differ by more than chance.
+
+        a: a result.json, or its directory.
+        b: another one; differences are b - a.
+        system: a system of a, and one of b when that is another; each with itself by default.
+        common: compare only the queries that both have.
+        """
+        answer = self._call("eval compare", {
+            "a": a, "b": b, "system": system, "common": common,
+        })  # fmt: skip
+        return cast("responses.EvalCompareResult", answer)
+
+    def eval_gate(
+        self,
+        result: str | PathLike[str] | None = None,
+        *,
+        baseline: str | PathLike[str],
+        write: bool = False,
+        strict: bool = False,
+        out: str | PathLike[str] = "shiyi-eval",
+    ) -> "responses.EvalGateResult":
+        """Hold a result, or a new run, against the figures kept before.
+
+        result: a result.json, or its directory; without one, what the baseline names is run.
+        baseline: the file with the figures to hold.
+        write: make the baseline from the result instead.
+        strict: fail when a set of the baseline is not here.
+        out: the directory for what a run finds.
+        """
+        answer = self._call("eval gate", {
+            "result": result, "baseline": baseline, "write": write, "strict": strict, "out": out,
+        })  # fmt: skip
+        return cast("responses.EvalGateResult", answer)
+
+    def eval_datasets(
+        self,
+        directory: Sequence[str | PathLike[str]] | PathLike[str] | None = None,
+    ) -> "responses.EvalDatasetsResult":
+        """List the labelled sets at hand.
+
+        directory: where to look; in SHIYI_DATASETS by default.
+        """
+        answer = self._call("eval datasets", {
+            "directory": directory,
+        })  # fmt: skip
+        return cast("responses.EvalDatasetsResult", answer)
 
     def version(self) -> "responses.VersionResult":
         """Say which version this is."""

@@ -43,9 +43,8 @@ def build_command(operation: Operation, run: Run) -> click.Command:
         }
         return run(operation, given, options)
 
-    return click.Command(
-        operation.name, callback=callback, params=parameters, help=operation.purpose
-    )
+    name = operation.name.rpartition(" ")[2]
+    return click.Command(name, callback=callback, params=parameters, help=operation.purpose)
 
 
 def _common(fields: Mapping[str, FieldInfo]) -> list[click.Parameter]:
@@ -59,19 +58,22 @@ def _common(fields: Mapping[str, FieldInfo]) -> list[click.Parameter]:
 def _parameters(name: str, field: FieldInfo) -> list[click.Parameter]:
     form, description = _extra(field, "cli"), field.description or ""
     if form == "argument":
-        return [click.Argument([name])]
+        _, many = _click_type(field.annotation)
+        return [click.Argument([name], nargs=-1 if many else 1, required=field.is_required())]
     if form == "words":
         return [
             click.Argument([name], required=False),
             click.Option(["--file"], help=f"a file that holds {description}, in UTF-8"),
         ]
     kind, many = _click_type(field.annotation)
+    if form == "commas":
+        kind = click.STRING
     flag = f"--{(_extra(field, 'flag') or name).replace('_', '-')}"
     default = field.get_default(call_default_factory=True) if not field.is_required() else None
     if kind is click.BOOL:
         return [click.Option([flag, name], is_flag=True, default=None, help=description)]
-    shown = ", ".join(default) if isinstance(default, list) else default
-    metavar = None
+    shown = ",".join(map(str, default)) if isinstance(default, list) else default
+    metavar = f"{name.upper()},…" if form == "commas" else None
     if isinstance(kind, click.Choice) and len(kind.choices) > _CHOICES_IN_LINE:
         metavar = name.upper()
         description = f"{description}: {', '.join(kind.choices)}"

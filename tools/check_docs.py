@@ -90,7 +90,7 @@ def command_fault(line: str) -> str | None:
         return f"`{line}` has an open quote"
     context = click.Context(command_group, info_name="shiyi")
     options = {flag for parameter in command_group.params for flag in parameter.opts}
-    command: click.Command | None = None
+    command: click.Command = command_group
     skip = False
     for word in words:
         if skip:
@@ -99,11 +99,12 @@ def command_fault(line: str) -> str | None:
             flag = word.partition("=")[0]
             if flag not in options | {"-h", "--help"}:
                 return f"`{line}` has an unknown option {flag}"
-            skip = "=" not in word and _takes_a_value(command or command_group, flag)
-        elif command is None and word.isascii() and word.islower():
-            command = command_group.get_command(context, word)
-            if command is None:
-                return f"there is no command `shiyi {word}`"
+            skip = "=" not in word and _takes_a_value(command, flag)
+        elif isinstance(command, click.Group) and word.isascii() and word.islower():
+            found = command.get_command(context, word)
+            if found is None:
+                return f"there is no command {word} in `{line}`"
+            command = found
             options |= {flag for parameter in command.params for flag in parameter.opts}
     return None
 

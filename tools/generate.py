@@ -13,7 +13,6 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import click
-from pydantic import BeforeValidator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
@@ -24,6 +23,7 @@ from shiyi.service.operations import OPERATIONS, Operation
 
 ROOT = Path(__file__).resolve().parents[1]
 _RESERVED = {"import": "import_"}
+_PATHS = [get_args(kind)[1] for kind in (requests.Place, requests.Places)]  # also as pathlib has it
 _WIDTH = 96
 _HEADER = '''"""The Python client: one method for each operation.
 
@@ -108,7 +108,7 @@ def _method(operation: Operation) -> str:
     parameters = ["self", *(_parameter(name, fields[name]) for name in positional)]
     if others:
         parameters += ["*", *(_parameter(name, fields[name]) for name in others)]
-    name = _RESERVED.get(operation.name, operation.name)
+    name = _RESERVED.get(operation.name, operation.python_name)
     lines = [
         *_signature(name, parameters, operation.response),
         *_docstring(operation, fields),
@@ -154,8 +154,8 @@ def _docstring(operation: Operation, fields: dict[str, FieldInfo]) -> Iterator[s
 
 def _parameter(name: str, field: FieldInfo) -> str:
     annotation = _source_of(field.annotation)
-    if any(isinstance(one, BeforeValidator) for one in field.metadata):
-        annotation = f"{annotation} | PathLike[str]"  # read by requests.Place
+    if any(one in _PATHS for one in field.metadata):
+        annotation = f"{annotation} | PathLike[str]"
     if field.is_required():
         return f"{name}: {annotation}"
     default = field.get_default(call_default_factory=True)
@@ -172,7 +172,9 @@ def _number(value: Any) -> str:
 def _source_of(annotation: Any) -> str:
     origin = get_origin(annotation)
     if origin is Annotated:
-        return _source_of(get_args(annotation)[0])
+        inner, *metadata = get_args(annotation)
+        as_path = any(one in _PATHS for one in metadata)
+        return f"{_source_of(inner)}{' | PathLike[str]' if as_path else ''}"
     if origin in {Union, UnionType}:
         return " | ".join(_source_of(part) for part in get_args(annotation))
     if origin is Literal:
@@ -200,9 +202,13 @@ def command_reference() -> str:
         f"```text\n{_help(command_group, context)}\n```\n",
     ]
     for operation in OPERATIONS:
-        command = command_group.get_command(context, operation.name)
-        assert command is not None
-        own = click.Context(command, info_name=operation.name, parent=context)
+        command: click.Command = command_group
+        own = context
+        for word in operation.name.split(" "):
+            assert isinstance(command, click.Group)
+            found = command.get_command(own, word)
+            assert found is not None
+            command, own = found, click.Context(found, info_name=word, parent=own)
         parts.append(f"## shiyi {operation.name}\n")
         parts.append(f"```text\n{_help(command, own)}\n```\n")
         parts.append(f"Permission: {operation.permission}. {_repeating(operation)}\n")

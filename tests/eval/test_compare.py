@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 
 from shiyi.core.errors import UsageError
 from shiyi.eval.compare import (
-    Comparison,
-    MeasureComparison,
     bootstrap_interval,
     compare,
     randomisation_p,
 )
+from shiyi.eval.findings import Comparison, MeasureComparison
 from shiyi.eval.measures import summarise
 from shiyi.eval.results import Cell, Conditions, DatasetInfo, EvalResult, Outcome, QueryResult
 

@@ -77,6 +77,8 @@ def test_wheel_holds_every_module_and_data_file(
         for file in folder.iterdir()
         if file.is_file() and file.suffix not in {".pyc", ".md"}
     }
+    shipped = [*(root / "eval").rglob("*.html"), *(root / "eval" / "data" / "sample").iterdir()]
+    expected |= {f"shiyi/{file.relative_to(root).as_posix()}" for file in shipped}
     assert expected - names == set()
     assert {name.split("/")[0] for name in names} == {
         "shiyi", next(name.split("/")[0] for name in names if ".dist-info/" in name),
@@ -91,6 +93,19 @@ def test_sdist_holds_tests_sample_and_licences(dist: Path) -> None:
     for name in ("tests/packaging/test_wheel.py", "eval/data/sample/captures.jsonl", "NOTICE",
                  "LICENSE", "README.md", "README.zh-CN.md", "CHANGELOG.md"):  # fmt: skip
         assert name in names
+
+
+def test_installed_wheel_measures_itself(installed: Path, tmp_path: Path) -> None:
+    """The sample set and the page for reports come with the wheel."""
+    done = run(
+        installed, tmp_path / "home", "eval", "run", "sample", "--most", "2", "--view", "main",
+        "--system", "bm25,grep", "--out", str(tmp_path / "out"),
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "sample · main: 2 queries" in done.stdout
+    assert (tmp_path / "out" / "report.html").stat().st_size > 0
+    assert not (tmp_path / "home").exists()
 
 
 def test_installed_wheel_keeps_and_finds(installed: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from shiyi.client import Memory, Scope
 from shiyi.render import _RENDERERS
 from shiyi.service import requests, responses
 from shiyi.service.invoke import handler_of, request_model
-from shiyi.service.operations import OPERATIONS, Operation, find_operation
+from shiyi.service.operations import GROUPS, OPERATIONS, Operation, find_operation
 
 PYTHON_NAMES = {"import": "import_"}
 each = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
@@ -21,7 +21,7 @@ each = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name
 
 def method_of(operation: Operation) -> Any:
     owner = Scope if operation.scoped else Memory
-    return getattr(owner, PYTHON_NAMES.get(operation.name, operation.name))
+    return getattr(owner, PYTHON_NAMES.get(operation.name, operation.python_name))
 
 
 def test_names_are_unique_and_found() -> None:
@@ -59,7 +59,10 @@ def test_every_field_is_explained(operation: Operation) -> None:
 @each
 def test_command_line_is_the_same(operation: Operation) -> None:
     """A command for each operation, with an argument or option for each field."""
-    command = command_group.get_command(click.Context(command_group), operation.name)
+    command: click.Command | None = command_group
+    for word in operation.name.split(" "):
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), word)
     assert command is not None
     taken = {parameter.name for parameter in command.params}
     fields = set(request_model(operation).model_fields)
@@ -91,7 +94,7 @@ def test_python_is_the_same(operation: Operation) -> None:
 def test_no_method_is_beside_the_table() -> None:
     """The Python client has no operation of its own."""
     own = {name for cls in (Scope, Memory) for name in vars(cls) if not name.startswith("_")}
-    table = {PYTHON_NAMES.get(one.name, one.name) for one in OPERATIONS}
+    table = {PYTHON_NAMES.get(one.name, one.python_name) for one in OPERATIONS}
 
     assert own == table | {"scope"}
 
@@ -106,6 +109,15 @@ def test_no_model_is_left_over() -> None:
     }
 
     assert found - {"Request", "_Statement"} == used
+
+
+def test_every_group_is_explained_and_used() -> None:
+    """A name of two words belongs to a group that has a sentence, and no group is empty."""
+    groups = {one.name.partition(" ")[0] for one in OPERATIONS if " " in one.name}
+
+    assert groups == set(GROUPS)
+    assert not groups & {one.name for one in OPERATIONS}
+    assert all(sentence.endswith(".") for sentence in GROUPS.values())
 
 
 def test_only_writing_makes_a_home() -> None:

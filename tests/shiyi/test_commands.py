@@ -314,10 +314,10 @@ def test_help_shows_every_command(run: Run) -> None:
     whole = run("--help")
 
     assert whole.code == 0
-    assert all(one.name in whole.out for one in OPERATIONS)
+    assert all(one.name.partition(" ")[0] in whole.out for one in OPERATIONS)
     assert run().code == 2
     for one in OPERATIONS:
-        answer = run(one.name, "--help")
+        answer = run(*one.name.split(" "), "--help")
         assert (answer.code, answer.err) == (0, "")
         assert one.purpose.split()[0] in answer.out
 

@@ -9,6 +9,8 @@ import pytest
 
 from shiyi.service import responses
 from shiyi.service.operations import OPERATIONS, Operation
+from tests.eval.results_builder import build_result
+from tests.eval.sets import write_set
 
 Run = Callable[..., Any]
 ARGUMENTS: dict[str, list[str]] = {
@@ -19,6 +21,10 @@ ARGUMENTS: dict[str, list[str]] = {
     "edit": ["{record}", "--title", "乙"],
     "archive": ["{record}"],
     "export": ["{new}"],
+    "eval run": ["{set}", "--system", "grep", "--out", "{new}"],
+    "eval compare": ["{result}", "{result}"],
+    "eval gate": ["{result}", "--baseline", "{new}", "--write"],
+    "eval label": ["{texts}", "--in", "{new}"],
     "calibrate": ["--passages", "{texts}", "--queries", "{texts}", "--model", "hashing"],
 }
 
@@ -33,14 +39,16 @@ def test_every_command_answers_with_one_object(
     (tmp_path / "texts").write_text("\n".join(f"第{n}句 words {n}" for n in range(50)), "utf-8")
     names = {
         "record": kept("甲")["record_id"], "source": tmp_path / "a.md",
-        "new": tmp_path / "new", "texts": tmp_path / "texts",
+        "new": tmp_path / "new", "texts": tmp_path / "texts", "set": write_set(tmp_path / "set"),
+        "result": tmp_path / "result.json",
     }  # fmt: skip
+    names["result"].write_text(build_result({"a": ["main"]}, queries=4).model_dump_json(), "utf-8")
     rest = [word.format(**names) for word in ARGUMENTS.get(operation.name, [])]
-    words = [operation.name, *rest]
+    words = [*operation.name.split(" "), *rest]
 
     answer = run(*words, "--json")
 
-    assert answer.err == ""
+    assert answer.err == "" or operation.name == "eval label"  # what is to be judged
     assert answer.out.count("\n") == 1
     assert getattr(responses, operation.response).model_validate_json(answer.out)
 

@@ -1,0 +1,111 @@
+"""Results and baselines as files: what a run writes, and what is read back."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from shiyi.core.errors import HomeUnwritableError, UsageError
+from shiyi.core.files import make_private_directory, write_atomically
+from shiyi.eval.dataset import Dataset
+from shiyi.eval.gate import Baseline
+from shiyi.eval.readers.files import open_regular, printable
+from shiyi.eval.report import Texts, write_report
+from shiyi.eval.results import EvalResult, Timings
+
+RESULT, TIMINGS, REPORT = "result.json", "timings.json", "report.html"
+_FORMAT = 1
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+class _Formatted(BaseModel):
+    format: Any = None
+
+
+def make_output(directory: Path) -> Path:
+    """Make the directory that a run writes to, 0700, and return it.
+
+    Raises HomeUnwritableError when files cannot be made in it.
+    """
+    try:
+        make_private_directory(directory)
+    except OSError as error:
+        raise _unwritable(directory, error) from None
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise HomeUnwritableError(
+            f"{printable(directory)} cannot be written; name another directory."
+        )
+    return directory
+
+
+def write_run(
+    result: EvalResult, timings: Timings, directory: Path, texts: Texts | None = None
+) -> None:
+    """Write what a run found, each file whole or not at all.
+
+    Raises HomeUnwritableError when one cannot be written.
+    """
+    try:
+        write_atomically(directory / RESULT, f"{result.model_dump_json()}\n".encode())
+        write_atomically(directory / TIMINGS, f"{timings.model_dump_json(indent=1)}\n".encode())
+        write_report(result, timings, directory / REPORT, texts=texts)
+    except OSError as error:
+        raise _unwritable(directory, error) from None
+
+
+def write_baseline(baseline: Baseline, file: Path) -> None:
+    """Write a baseline. Raises HomeUnwritableError when it cannot be written."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, f"{baseline.model_dump_json(indent=1)}\n".encode())
+    except OSError as error:
+        raise _unwritable(file, error) from None
+
+
+def read_result(path: Path) -> EvalResult:
+    """Return a result that `write_run` wrote; its directory stands for it.
+
+    Raises UsageError for anything else.
+    """
+    file = path / RESULT if path.is_dir() else path
+    result = _read(file, EvalResult, "a result of `shiyi eval run`")
+    named = {info.name for info in result.datasets}
+    strange = next((cell.dataset for cell in result.cells if cell.dataset not in named), None)
+    if strange is not None:
+        raise UsageError(f"{printable(file)} measures {strange!r} but does not say what that is.")
+    return result
+
+
+def read_baseline(file: Path) -> Baseline:
+    """Return a baseline that `write_baseline` wrote. Raises UsageError for anything else."""
+    return _read(file, Baseline, "a baseline of `shiyi eval gate --write`")
+
+
+def texts_of(datasets: Sequence[Dataset]) -> dict[str, dict[str, str]]:
+    """Return the texts of documents by set and id."""
+    return {
+        one.name: {document.id: document.text for document in one.documents} for one in datasets
+    }
+
+
+def _read(file: Path, model: type[_Model], what: str) -> _Model:
+    with open_regular(file) as stream:
+        content = stream.read()
+    try:
+        given = _Formatted.model_validate_json(content).format
+        if isinstance(given, int) and given != _FORMAT:
+            raise UsageError(
+                f"{printable(file)} has format {given}; this version reads format {_FORMAT}."
+            )
+        return model.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        reason = f"{place}: {first['msg']}" if place else first["msg"]
+        raise UsageError(f"{printable(file)} is not {what} ({reason}).") from None
+
+
+def _unwritable(path: Path, error: OSError) -> HomeUnwritableError:
+    return HomeUnwritableError(f"{printable(path)} cannot be written ({error.strerror}).")
