@@ -23,7 +23,7 @@ from shiyi.core.errors import IndexUnusableError
 from shiyi.core.files import make_private_directory, owner_only, sync_directory, write_atomically
 from shiyi.indexer.segment import Array, Segment, map_array
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 CURRENT = "CURRENT"
 VECTORS = "vectors.npy"
@@ -81,12 +81,13 @@ class Generation:
             raise IndexUnusableError("its manifest does not fit its name")
         self.manifest = Manifest.decode(content)
         names = [*Segment.file_names(), "columns.npy", "topic_pointers.npy", "topic_keys.npy"]
-        for name in [*names, "cards.bin", "card_pointers.npy"]:
+        for name in [*names, "quotes.npy", "cards.bin", "card_pointers.npy"]:
             self._check(name)
         self.segment = Segment.load(directory)
         self.columns = map_array(directory / "columns.npy")
         self.topic_pointers = map_array(directory / "topic_pointers.npy")
         self.topic_keys = map_array(directory / "topic_keys.npy")
+        self.quotes = map_array(directory / "quotes.npy")
         self._card_pointers = map_array(directory / "card_pointers.npy")
         self._cards = _map_bytes(directory / "cards.bin")
 

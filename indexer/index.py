@@ -22,6 +22,7 @@ from shiyi.indexer.documents import (
 from shiyi.indexer.embeddings import passage_key
 from shiyi.indexer.generation import Generation
 from shiyi.indexer.lexical import LiveOkapi
+from shiyi.indexer.quotes import QUOTES, Quotes
 from shiyi.indexer.segment import Array, Segment
 from shiyi.indexer.vectors import VectorTable
 from shiyi.store import Capture, Store
@@ -66,6 +67,9 @@ class ScopeIndex:
         self._slots_of: dict[tuple[int, str], list[int]] = {}
         self._previous = np.empty(0, np.int64)  # of the slots looked at so far
         self._followers: dict[str, list[int]] = {}  # of turns that are not in the base
+        fragments = self._base[self._records :]
+        quotes = generation.quotes if generation else np.empty(0, QUOTES)
+        self._quotes = Quotes(quotes, fragments, self._records)
         self.vectors: VectorTable | None = None
 
     def __len__(self) -> int:
@@ -126,7 +130,11 @@ class ScopeIndex:
         if owner[0] == FRAGMENT and old and old[-1] < len(self._base):
             followers = np.flatnonzero(self._previous == old[-1]).tolist()
             self._followers.setdefault(owner[1], []).extend(followers)
-        self._slots_of[owner] = [self._add(document) for document in documents]
+        slots = self._slots_of[owner] = [self._add(document) for document in documents]
+        if owner[0] == RECORD:
+            self._quotes.follow_record(slots[0], documents[0].card["quotes"])
+        else:
+            self._quotes.follow_capture(owner[1], replaced=bool(old))
 
     def _add(self, document: Document) -> int:
         slot = self.lexical.add(*document.counts())
@@ -236,6 +244,17 @@ class ScopeIndex:
                 found[position] = added[-1]
         return found
 
+    def quotes(self) -> Array:
+        """Return (record slot, fragment slot) of every quote, some of them dead, int64 (n, 2)."""
+        return self._quotes.pairs(self._slot_at)
+
+    def _slot_at(self, capture: str, place: int) -> int | None:
+        """Return the slot of the fragment of a capture in which a place lies."""
+        slots = self.find(FRAGMENT, capture)
+        starts = self.columns.rows(np.array(slots, np.int64))["start"].tolist()
+        inside = [slot for slot, start in zip(slots, starts, strict=True) if start <= place]
+        return inside[-1] if inside else None
+
     # Filtering
 
     def allowed(self, filter_: Filter, now: datetime) -> Array:
@@ -256,12 +275,13 @@ class ScopeIndex:
                 allowed &= ~is_record | positions_of(values, wanted)[columns[name]]
         allowed &= columns["expires"] > int(now.timestamp())
         if filter_.since is not None or filter_.until is not None:
-            allowed &= self._overlaps(filter_.since, filter_.until)
+            allowed &= self.overlapping(filter_.since, filter_.until)
         if filter_.topics:
             allowed &= self._has_topic(filter_.topics)
         return allowed
 
-    def _overlaps(self, since: date | None, until: date | None) -> Array:
+    def overlapping(self, since: date | None, until: date | None) -> Array:
+        """Return which slots have dates that overlap these days, both included, bool (slots,)."""
         start, end = self.columns["date_start"], self.columns["date_end"]
         overlaps: Array = start != NO_DATE
         if since is not None:

@@ -38,6 +38,7 @@ from shiyi.indexer.generation import (
 )
 from shiyi.indexer.index import documents_of_batch
 from shiyi.indexer.lexical import LiveOkapi, largest_deviation
+from shiyi.indexer.quotes import QUOTES
 from shiyi.indexer.segment import Array, Segment, SegmentBuilder
 from shiyi.indexer.vectors import EXACT_LIMIT, quantise
 from shiyi.models.calibration import Calibration
@@ -146,7 +147,7 @@ def _write_documents(
 
 
 class _DocumentWriter:
-    """Writes postings, cards, topics and columns of documents given in order."""
+    """Writes postings, cards, topics, quotes and columns of documents given in order."""
 
     def __init__(self, building: Path, reuse: Generation | None) -> None:
         self._directory = building
@@ -156,6 +157,8 @@ class _DocumentWriter:
         self._parts: list[Array] = []
         self._topic_keys: list[int] = []
         self._topic_pointers = [0]
+        self._quotes: list[tuple[int, str, int]] = []
+        self._size = 0
 
     def add(self, document: Document) -> bytes:
         """Append a document and return the SHA-256 of its passage."""
@@ -168,6 +171,9 @@ class _DocumentWriter:
             self._rows.clear()
         self._topic_keys += sorted({topic_key(topic) for topic in document.topics})
         self._topic_pointers.append(len(self._topic_keys))
+        quotes = document.card.get("quotes", ())
+        self._quotes += ((self._size, capture, start) for capture, start, _ in quotes)
+        self._size += 1
         return key
 
     def finish(self) -> Array:
@@ -179,6 +185,7 @@ class _DocumentWriter:
             ("columns", columns),
             ("topic_pointers", np.asarray(self._topic_pointers, np.int64)),
             ("topic_keys", np.asarray(self._topic_keys, np.uint64)),
+            ("quotes", np.array(self._quotes, QUOTES)),
         ):
             np.save(self._directory / f"{name}.npy", array, allow_pickle=False)
         return columns

@@ -18,8 +18,12 @@ _OTHER_SCRIPT = 0.5  # difference of Han shares above which two texts cannot sha
 _SAME_SCRIPT_HITS = 5
 _FROM_PREVIOUS = 0.25
 _FROM_NEXT = 0.1
+_FROM_QUOTED = 0.5  # what a record and the words that it quotes lend each other
+_TIME = 1.5  # to a document of the days that a question names
+_TIME_OF_REMARK = 0.375  # a remark names its own time, not always that of what it recalls
+_SPEAKING_TIME = 0.5  # of a perfect fit; a mere overlap with another year is none
 _TINY = 1e-12
-STEPS = ("gate", "other-script", "neighbours")
+STEPS = ("gate", "other-script", "time", "neighbours", "sources")
 _SURE_COVERAGE = 0.6  # of the query in one document: named outright, whatever the vectors say
 _KEYWORD_FLOOR = 0.1  # without vectors; coverage tells little, so it is low
 
@@ -29,9 +33,10 @@ class Evidence:
     """What is known of the documents at hand; arrays of one length m, float64 unless said.
 
     cosine is centred, 0 where `embedded` (bool) is not set. bm25 and coverage come from the
-    words, exact (0 to 1) from identifiers. previous (int) is the position of the turn before in
-    these arrays, or -1. sample (int) are positions that stand for the whole scope, whose number
-    of documents is `searched`; all of them, unless the scope is large.
+    words, exact (0 to 1) from identifiers, time (0 to 1) from dates. previous (int) is the
+    position of the turn before in these arrays, or -1. sources (int, k x 2) are positions of
+    records and of fragments that they quote. sample (int) are positions that stand for the whole
+    scope, whose number of documents is `searched`; all of them, unless the scope is large.
     """
 
     cosine: Array
@@ -39,37 +44,52 @@ class Evidence:
     bm25: Array
     coverage: Array
     exact: Array
+    time: Array
     han: Array
     previous: Array
+    sources: Array
     sample: Array
     searched: int
     query_han: float
+    remark: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Fused:
     """The parts of each document's score, arrays of length m; `score` is their sum.
 
-    spread is the standard deviation of the centred cosines, gate how far the words are believed.
+    speaks (bool) tells what has something to say for itself. spread is the standard deviation of
+    the centred cosines, gate how far the words are believed.
     """
 
     dense: Array
     lexical: Array
     exact: Array
+    time: Array
     neighbour: Array
+    source: Array
     other_script: Array
     score: Array
+    speaks: Array
     spread: float
     gate: float
     best_bm25: float
 
 
 def fuse(
-    evidence: Evidence, calibration: Calibration, without: Collection[str] = frozenset()
+    evidence: Evidence,
+    calibration: Calibration,
+    without: Collection[str] = frozenset(),
+    *,
+    by_meaning: bool = True,
 ) -> Fused:
     """Fuse by the recipe: dense in standard deviations, words as far as their best hit carries.
 
-    score = cosine / (divisor · spread) + gate · BM25 / best BM25 + exact + neighbour share
+    score = cosine / (divisor · spread) + gate · BM25 / best BM25 + exact + time
+            + neighbour share + source share
+
+    A document speaks for itself by a shared word, an identifier, a date or, `by_meaning`, by
+    being nearer than the spread; or through what it quotes or what quotes it.
 
     without: what of STEPS is left out, to measure what it is worth.
     """
@@ -81,17 +101,29 @@ def fuse(
     other = np.abs(evidence.han - evidence.query_han) > _OTHER_SCRIPT
     if "other-script" not in without:
         lexical = _other_script(evidence, lexical, other)
-    own = dense + lexical + evidence.exact
-    neighbour = _neighbour_share(own, evidence)
-    if "neighbours" in without:
-        neighbour = np.zeros_like(own)
+    time = evidence.time * (_TIME_OF_REMARK if evidence.remark else _TIME)
+    if "time" in without:
+        time = np.zeros_like(time)
+    own = dense + lexical + evidence.exact + time
+    nothing = np.zeros_like(own)
+    speaks = (evidence.bm25 > 0) | (evidence.exact > 0) | (evidence.time >= _SPEAKING_TIME)
+    if by_meaning:
+        speaks |= evidence.cosine > spread
+    earned = _earned(own, evidence)
+    neighbour = _neighbour_share(earned, evidence) if "neighbours" not in without else nothing
+    source = nothing
+    if "sources" not in without:
+        source = _source_share(np.where(speaks, earned, 0.0), evidence)
     return Fused(
         dense=dense,
         lexical=lexical,
         exact=evidence.exact,
+        time=time,
         neighbour=neighbour,
+        source=source,
         other_script=other,
-        score=own + neighbour,
+        score=own + neighbour + source,
+        speaks=speaks | (source > 0),
         spread=spread,
         gate=gate,
         best_bm25=best_bm25,
@@ -151,15 +183,29 @@ def _other_script(evidence: Evidence, lexical: Array, other: Array) -> Array:
     return np.where(other, np.maximum(lexical, lent), lexical)
 
 
-def _neighbour_share(own: Array, evidence: Evidence) -> Array:
+def _earned(own: Array, evidence: Evidence) -> Array:
+    """Return what each document has above the median, and so has to lend."""
+    if not len(own):
+        return own
+    earned: Array = np.maximum(0.0, own - np.median(own[evidence.sample]))
+    return earned
+
+
+def _neighbour_share(earned: Array, evidence: Evidence) -> Array:
     """Return a quarter of what the turn before, and a tenth of what the turn after, has earned."""
-    share = np.zeros_like(own)
+    share = np.zeros_like(earned)
     followers = np.flatnonzero(evidence.previous >= 0)
-    if not len(followers):
-        return share
     before = evidence.previous[followers]
-    earned = np.maximum(0.0, own - np.median(own[evidence.sample]))
     share[followers] += _FROM_PREVIOUS * earned[before]
-    after = np.zeros_like(own)
+    after = np.zeros_like(earned)
     np.maximum.at(after, before, earned[followers])
     return share + _FROM_NEXT * after
+
+
+def _source_share(earned: Array, evidence: Evidence) -> Array:
+    """Return half of what the best record that quotes it, or the best words quoted, has earned."""
+    share = np.zeros_like(earned)
+    records, fragments = evidence.sources[:, 0], evidence.sources[:, 1]
+    np.maximum.at(share, fragments, earned[records])
+    np.maximum.at(share, records, earned[fragments])
+    return _FROM_QUOTED * share

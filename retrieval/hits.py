@@ -97,7 +97,9 @@ def _hit(view: _View, group: _Group, rank: int) -> Hit:
         dense=round(float(fused.dense[position]), 6),
         lexical=round(float(fused.lexical[position]), 6),
         exact=round(float(fused.exact[position]), 6),
+        time=round(float(fused.time[position]), 6),
         neighbour=round(float(fused.neighbour[position]), 6),
+        source=round(float(fused.source[position]), 6),
     )
     is_record = int(line["type"]) == RECORD
     id_, start, end = line["id"].decode("ascii"), int(line["start"]), int(line["end"])
@@ -119,7 +121,7 @@ def _hit(view: _View, group: _Group, rank: int) -> Hit:
         topics=[topic for topic in map(_shown, card.get("topics", [])[:_SHOWN]) if topic],
         external_id=card.get("external_id"),
         snippet=_snippet(card, shared, start),
-        score=round(parts.dense + parts.lexical + parts.exact + parts.neighbour, 6),
+        score=round(sum(parts.model_dump().values()), 6),
         parts=parts,
         why=Why(
             cosine=round(float(evidence.cosine[position]), 6)

@@ -24,7 +24,9 @@ class Parts(BaseModel):
     dense: float = Field(description="nearness in meaning, in quarters of a standard deviation")
     lexical: float = Field(description="shared words, as far as the best of them carries evidence")
     exact: float = Field(description="share of the query's identifiers that stand in the text")
+    time: float = Field(description="its dates are those that the query names")
     neighbour: float = Field(description="what the turns before and after it lend it")
+    source: float = Field(description="what a record and the words that it quotes lend each other")
 
 
 class Why(BaseModel):
@@ -78,6 +80,15 @@ class Basis(BaseModel):
     best_cosine: float | None
 
 
+class TimeRead(BaseModel):
+    """What a time word of the query was read as, counted from the time it is asked at."""
+
+    text: str
+    start: str | None = Field(description="the first day; null for an open side")
+    end: str | None = Field(description="the day after the last; null for an open side")
+    certain: bool
+
+
 class SearchResult(BaseModel):
     """The answer to one search."""
 
@@ -85,6 +96,7 @@ class SearchResult(BaseModel):
     mode: Mode
     weak: bool = Field(description="nothing stands out: the hits are only the nearest")
     terms: list[str] = Field(description="the first terms that the query was read as")
+    times: list[TimeRead] = Field(description="what its time words were read as")
     hits: list[Hit]
     basis: Basis
     notes: list[str] = Field(description="what was missing, and what could be widened")

@@ -24,7 +24,8 @@ def evidence(count: int, **given: Any) -> Evidence:
         "cosine": np.zeros(count), "embedded": np.ones(count, bool), "bm25": np.zeros(count),
         "coverage": np.zeros(count), "exact": np.zeros(count), "han": np.zeros(count),
         "previous": np.full(count, -1), "sample": np.arange(count), "searched": count,
-        "query_han": 0.0,
+        "query_han": 0.0, "time": np.zeros(count), "sources": np.empty((0, 2), int),
+        "remark": False,
     }  # fmt: skip
     given = {k: np.array(v) if isinstance(v, list) else v for k, v in given.items()}
     return Evidence(**{**values, **given})

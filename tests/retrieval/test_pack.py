@@ -19,7 +19,7 @@ HIT = st.builds(
         version=1, title=text, date_start=None, date_end=None, modified=None, speaker=None,
         fidelity="verbatim", topics=topics, external_id=None, score=1.25, also=[],
         snippet=Passage(text=text, of="gist", start=0, end=len(text), matches=[(0, 1)]),
-        parts=Parts(dense=1.0, lexical=0.25, exact=0, neighbour=0),
+        parts=Parts(dense=1.0, lexical=0.25, exact=0, neighbour=0, time=0, source=0),
         why=Why(cosine=0.5, bm25=1.0, coverage=1.0, terms=[], other_script=False),
     ),
     TEXT, st.lists(TEXT, max_size=3),
@@ -27,7 +27,7 @@ HIT = st.builds(
 RESULT = st.builds(
     lambda hits, terms, notes: SearchResult(
         outcome="found" if hits else "empty", mode="hybrid", weak=False, terms=terms, hits=hits,
-        notes=notes,
+        notes=notes, times=[],
         basis=Basis(searched=123_456, spread=0.1234, gate=0.9876, best_bm25=123.4567,
                     best_cosine=-0.1234),
         truncated=Truncated(omitted=0), tokens=0, counter="o200k",
@@ -82,6 +82,7 @@ def test_an_answer_without_hits_fits_the_smallest_budget(result: SearchResult) -
 def example(**given: Any) -> SearchResult:
     values: dict[str, Any] = {
         "outcome": "empty", "mode": "keyword", "weak": False, "terms": [], "hits": [], "notes": [],
+        "times": [],
         "basis": Basis(searched=0, spread=None, gate=1.0, best_bm25=0.0, best_cosine=None),
         "truncated": Truncated(omitted=0), "tokens": 0, "counter": "o200k",
     }  # fmt: skip

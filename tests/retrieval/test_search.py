@@ -273,7 +273,7 @@ def test_a_dialogue_lends_to_its_turns(memory: Any) -> None:
     memory.capture("c0", "咖啡好喝嗎？")
     memory.capture("c1", "還行吧。", previous="c0")
     memory.capture("c2", "還行吧。")
-    by_words = memory.search("咖啡", weak=True, channels=frozenset({"lexical"})).hits
+    by_words = memory.search("咖啡", channels=frozenset({"lexical"})).hits
     assert [hit.id for hit in by_words] == [derived_id("me", "c0")]
 
     hits = {hit.id: hit for hit in memory.search("咖啡好喝", weak=True).hits}

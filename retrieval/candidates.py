@@ -1,0 +1,173 @@
+"""The documents worth scoring, and what words, vectors, names, dates and links say of each."""
+
+from datetime import date, timedelta
+
+import numpy as np
+
+from shiyi.core.ids import is_id
+from shiyi.indexer.analyze import han_share, identifiers, term_key
+from shiyi.indexer.documents import FRAGMENT, NO_DATE, RECORD
+from shiyi.indexer.index import ScopeIndex
+from shiyi.indexer.lexical import top
+from shiyi.indexer.segment import Array
+from shiyi.retrieval.fuse import Evidence
+from shiyi.retrieval.query import Asked
+from shiyi.retrieval.when import Reading
+
+_WORD_CANDIDATES = 200
+_SAMPLE = 200
+_LIFTED = 0.5  # of the way from the whole text's cosine to that of its nearest sentence
+_EPOCH = date(1970, 1, 1)
+
+
+def gather(
+    index: ScopeIndex, asked: Asked, allowed: Array, vectors: Array | None, *, words: bool
+) -> tuple[Array, Evidence]:
+    """Return the slots at hand and what is known of them: all allowed, or candidates of many.
+
+    allowed is bool (slots,). vectors are the centred ones of the whole query and of its
+    sentences, (k, d), or None. words says whether the lexical channel takes part.
+    """
+    lexical = index.lexical.search(asked.terms if words else [])
+    exact = _exact(index, asked.text)
+    table = index.vectors if vectors is not None else None
+    if table is not None and vectors is not None and table.is_large:
+        named = np.array([slot for slot in exact if allowed[slot]], np.int64)
+        worded = top(np.where(allowed, lexical.bm25, 0.0), _WORD_CANDIDATES)
+        slots, sample = _candidates(index, asked, allowed, _distinct(named, worded), vectors)
+    else:
+        slots = np.flatnonzero(allowed)
+        sample = np.arange(len(slots))
+    places = np.full(index.slots + 1, -1, np.int64)  # the last entry answers for -1
+    places[slots] = np.arange(len(slots))
+    sources = places[index.quotes()]
+    return slots, Evidence(
+        cosine=_cosines(index, vectors, slots),
+        embedded=table.embedded[slots] if table is not None else np.zeros(len(slots), bool),
+        bm25=lexical.bm25[slots],
+        coverage=lexical.coverage[slots],
+        exact=np.array([exact.get(slot, 0.0) for slot in slots.tolist()], np.float64)
+        if exact
+        else np.zeros(len(slots)),
+        time=_times(index, asked.times, slots),
+        han=index.columns["han"][slots].astype(np.float64),
+        previous=places[index.previous()[slots]],
+        sources=sources[(sources >= 0).all(axis=1)],
+        sample=sample,
+        searched=int(allowed.sum()),
+        query_han=han_share(asked.text) if any(map(str.isalpha, asked.text)) else float("nan"),
+        remark=asked.remark,
+    )
+
+
+def only_named(index: ScopeIndex, text: str, allowed: Array) -> Array:
+    """Narrow `allowed` to the record or capture whose id is the query, if there is one."""
+    named = _named(index, text)
+    if not named:
+        return allowed
+    only = np.zeros_like(allowed)
+    only[named] = allowed[named]
+    return only
+
+
+def _cosines(index: ScopeIndex, vectors: Array | None, slots: Array) -> Array:
+    """Return the cosine of the query with each slot, float64 (n,).
+
+    In a text of several sentences the point may be made by one of them, so a document that is
+    nearer to one than to the whole is lifted halfway there.
+    """
+    table = index.vectors
+    if vectors is None or table is None:
+        return np.zeros(len(slots))
+    if table.is_large:
+        each = [table.scores_of(vector, slots) for vector in vectors]
+    else:
+        each = [table.scores(vector)[slots] for vector in vectors]
+    whole = each[0]
+    for part in each[1:]:
+        whole = np.maximum(whole, each[0] + _LIFTED * (part - each[0]))
+    return whole
+
+
+def _candidates(
+    index: ScopeIndex,
+    asked: Asked,
+    allowed: Array,
+    worded: Array,
+    vectors: Array,
+) -> tuple[Array, Array]:
+    """Return the slots worth scoring in a large scope, and the positions of a fair sample.
+
+    worded are those that words or identifiers have found.
+    """
+    assert index.vectors is not None
+    everyone = np.flatnonzero(allowed)
+    if not len(everyone):
+        return everyone, everyone
+    near = [index.vectors.candidates(vector, allowed) for vector in vectors]
+    for time in asked.times:  # what happened then may be about anything
+        first, last = time.intervals[0]
+        days = last - timedelta(days=1) if last is not None else None
+        near.append(index.vectors.candidates(vectors[0], allowed & index.overlapping(first, days)))
+    # An even stride over the ids, which are random or ordered by time: fair and repeatable.
+    sample = everyone[np.linspace(0, len(everyone) - 1, _SAMPLE).astype(np.int64)]
+    core = _distinct(*near, worded)
+    slots = _distinct(core, _beside(index, core, allowed), sample)
+    return slots, np.searchsorted(slots, _distinct(sample))
+
+
+def _beside(index: ScopeIndex, core: Array, allowed: Array) -> Array:
+    """Return the allowed turns before those of `core`, what they quote and what quotes them."""
+    before = index.previous()[core]
+    inside = np.zeros(index.slots, bool)
+    inside[core] = True
+    quotes = index.quotes()
+    linked = quotes[inside[quotes].any(axis=1)].ravel()
+    beside = np.concatenate([before[before >= 0], linked])
+    found: Array = beside[allowed[beside]]
+    return found
+
+
+def _distinct(*arrays: Array) -> Array:
+    """Return the values of all arrays, ascending, each once; quicker than np.unique for few."""
+    values = np.sort(np.concatenate(arrays))
+    fresh = np.ones(len(values), bool)
+    fresh[1:] = values[1:] != values[:-1]
+    distinct: Array = values[fresh]
+    return distinct
+
+
+def _times(index: ScopeIndex, times: list[Reading], slots: Array) -> Array:
+    """Return how well the dates of each slot fit a time that the query names, 0 to 1."""
+    if not times:
+        return np.zeros(len(slots))
+    days = np.stack([index.columns[name][slots] for name in ("date_start", "date_end")], axis=1)
+    distinct, places = np.unique(days, axis=0, return_inverse=True)
+    fits = [
+        max(time.covers(_day(first), _day(last)) for time in times) if first != NO_DATE else 0.0
+        for first, last in distinct.tolist()
+    ]
+    found: Array = np.array(fits, np.float64)[places.reshape(-1)]
+    return found
+
+
+def _day(days: int) -> date:
+    return _EPOCH + timedelta(days=days)
+
+
+def _exact(index: ScopeIndex, text: str) -> dict[int, float]:
+    """Return the share of the query's identifiers in each slot that holds any, or is named."""
+    named = _named(index, text)
+    if named:
+        return dict.fromkeys(named, 1.0)
+    names = identifiers(text)
+    shares: dict[int, float] = {}
+    for name in names:
+        for slot in index.lexical.slots_with(term_key(name)):
+            shares[slot] = shares.get(slot, 0.0) + 1.0 / len(names)
+    return shares
+
+
+def _named(index: ScopeIndex, text: str) -> list[int]:
+    id_ = text.strip()
+    return [*index.find(RECORD, id_), *index.find(FRAGMENT, id_)] if is_id(id_) else []
