@@ -1,7 +1,8 @@
 """Results and baselines as files: what a run writes, and what is read back."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -69,12 +70,14 @@ def read_result(path: Path) -> EvalResult:
 
     Raises UsageError for anything else.
     """
-    file = path / RESULT if path.is_dir() else path
+    file = path / RESULT if _is_directory(path) else path
     result = _read(file, EvalResult, "a result of `shiyi eval run`")
     named = {info.name for info in result.datasets}
     strange = next((cell.dataset for cell in result.cells if cell.dataset not in named), None)
     if strange is not None:
         raise UsageError(f"{printable(file)} measures {strange!r} but does not say what that is.")
+    if not all(map(isfinite, _numbers(result))):
+        raise UsageError(f"{printable(file)} has a measure that is no number.")
     return result
 
 
@@ -90,8 +93,22 @@ def texts_of(datasets: Sequence[Dataset]) -> dict[str, dict[str, str]]:
     }
 
 
+def _is_directory(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # said again, in a sentence, by whoever opens it
+        return False
+
+
+def _numbers(result: EvalResult) -> Iterator[float]:
+    for cell in result.cells:
+        yield from cell.overall.measures.values()
+        for query in cell.queries:
+            yield from query.measures.values()
+
+
 def _read(file: Path, model: type[_Model], what: str) -> _Model:
-    with open_regular(file) as stream:
+    with open_regular(Path(os.path.realpath(file))) as stream:
         content = stream.read()
     try:
         given = _Formatted.model_validate_json(content).format

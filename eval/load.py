@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -50,21 +50,36 @@ def known_datasets(directories: Sequence[Path] | None = None) -> list[KnownDatas
     return [_known(path) for path in _known_paths(directories)]
 
 
-def find_dataset(given: str) -> Path:
-    """Return where the known set of this name lies, or this path where there is none.
+def find_datasets(given: Sequence[str]) -> list[Path]:
+    """Return where the known sets of these names lie, or these paths where there are none.
 
-    Raises UsageError when it is neither.
+    Several may be joined by commas. Raises UsageError for one that is neither.
     """
     known = {_name(path): path for path in reversed(_known_paths(None))}  # the first of a name wins
+    found: list[Path] = []
+    for one in given:
+        names = [one] if one in known or _is_there(Path(one)) else one.split(",")
+        found += [_found(name.strip(), known) for name in names if name.strip()]
+    return found
+
+
+def _found(given: str, known: Mapping[str, Path]) -> Path:
     path = Path(given).expanduser()
     if given in known:
         return known[given]
-    if not exists(path):
+    if not _is_there(path):
         raise UsageError(
             f"There is no set {given!r}, neither by this name nor at this path; known are "
             f"{', '.join(sorted(known))}. {VARIABLE} names directories with more."
         )
     return path
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return exists(path)
+    except OSError:  # a name that is too long, or a place that may not be looked at
+        return False
 
 
 def _known_paths(directories: Sequence[Path] | None) -> list[Path]:

@@ -4,11 +4,13 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from shiyi.core.errors import ModelUnavailableError, UsageError
 from shiyi.core.files import make_private_directory
+from shiyi.core.settings import Settings
 from shiyi.eval.door import Channel
 from shiyi.indexer.analyze import leaving_out
 from shiyi.indexer.documents import documents_fingerprint
@@ -28,8 +30,10 @@ _VECTORS = ("keys.bin", "rows.f32")
 
 
 @contextmanager
-def open_trial(model: str, without: Collection[str] = ()) -> Iterator["Trial"]:
-    """Lend a memory in a temporary home, with a model, and without some parts of the search.
+def open_trial(settings: Settings | str, without: Collection[str] = ()) -> Iterator["Trial"]:
+    """Lend a memory in a temporary home, without some parts of the search.
+
+    settings: those of somebody's home, or just a model.
 
     Vectors of texts are kept in Shiyi's cache from one trial to the next.
 
@@ -42,8 +46,11 @@ def open_trial(model: str, without: Collection[str] = ()) -> Iterator["Trial"]:
     with (
         tempfile.TemporaryDirectory(prefix="shiyi-trial-") as directory,
         leaving_out(without),
-        Session(Path(directory) / "home", model=model, create=True, without=steps) as session,
+        Session(Path(directory) / "home", create=True, without=steps) as session,
     ):
+        if isinstance(settings, str):
+            settings = replace(session.settings, model=settings)
+        session.settings = settings
         trial = Trial(session, words_only="vector" in without)
         trial.take_vectors()
         try:

@@ -1,5 +1,6 @@
 """The bytes of a labelled set: regular files only, lines of bounded length, one digest over all."""
 
+import errno
 import hashlib
 import json
 import os
@@ -83,7 +84,7 @@ def open_regular(path: Path) -> IO[bytes]:
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(path, flags)
     except OSError as error:
-        if path.is_symlink():
+        if error.errno == errno.ELOOP:  # a link
             _refuse_kind(path)
         reason = error.strerror or type(error).__name__
         raise UsageError(f"{printable(path)}: This cannot be read ({reason}).") from None

@@ -1,6 +1,6 @@
 """Measuring: runs on labelled sets, in a home of their own, and what is held against a baseline."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from shiyi.eval.files import (
 )
 from shiyi.eval.findings import GateResult
 from shiyi.eval.gate import Baseline, check, make_baseline
-from shiyi.eval.load import find_dataset, known_datasets, load_dataset
+from shiyi.eval.load import find_datasets, known_datasets, load_dataset
 from shiyi.eval.rerun import only_sets, rerun_of
 from shiyi.eval.results import EvalResult
 from shiyi.eval.run import Plan, run
@@ -34,7 +34,7 @@ _BY_MEANING = ("hybrid", "dense")
 
 def handle_eval_run(session: Session, _: str, request: ask.EvalRunRequest) -> answer.EvalRunResult:
     """Run systems on sets, and write what was found."""
-    datasets = [load_dataset(path, request.view) for path in _places(request.dataset)]
+    datasets = [load_dataset(path, request.view) for path in find_datasets(request.dataset)]
     plan = Plan(
         systems=request.system, ks=request.k, budgets=request.budget, by=request.by,
         without=request.without or (), counter=session.settings.tokens, most=request.most,
@@ -115,7 +115,7 @@ def _run(
     session: Session, plan: Plan, datasets: Sequence[Dataset], out: str, *, texts: bool
 ) -> tuple[EvalResult, answer.EvalFiles]:
     directory = make_output(Path(out).expanduser().absolute())
-    opens = partial(open_trial, session.settings.model, plan.without)
+    opens = partial(open_trial, session.settings, plan.without)
     result, timings = run(plan, datasets, opens, directory, session.progress)
     write_run(result, timings, directory, texts_of(datasets) if texts else None)
     names = {"result": RESULT, "timings": TIMINGS, "report": REPORT}
@@ -128,13 +128,3 @@ def _without_meaning(result: EvalResult) -> list[str]:
     if result.conditions.model != "none" or not measured:
         return []
     return [f"There was no embedding model, so {' and '.join(measured)} went without meaning."]
-
-
-def _places(given: Iterable[str]) -> list[Path]:
-    """Return where sets lie; names may be joined by commas."""
-    return [
-        find_dataset(name)
-        for one in given
-        for name in ([one] if Path(one).exists() else one.split(","))
-        if name
-    ]

@@ -34,6 +34,8 @@ def loaded(code: str, names: tuple[str, ...], home: Path) -> list[str]:
         "from shiyi import ShiyiError",
         "from shiyi.cli import call; call(['--help'])",
         "from shiyi.cli import call; call(['--version'])",
+        "from shiyi.cli import call; call(['eval', '--help'])",
+        "from shiyi.cli import call; call(['eval'])",
         "from shiyi.cli import call; call(['frobnicate'])",
     ],
 )

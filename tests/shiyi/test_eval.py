@@ -125,6 +125,8 @@ def test_python_measures_too(run: Run, small: Path, tmp_path: Path) -> None:
     ("options", "sentence"),
     [
         (["nosuch"], "There is no set 'nosuch'"),
+        (["x" * 300], "There is no set 'xxx"),
+        (["{small},nosuch"], "There is no set 'nosuch'"),
         (["{small}", "--system", "bm26"], "system.0: input should be 'hybrid'"),
         (["{small}", "--system", ","], "system: list should have at least 1 item"),
         (["{small}", "--view", "hans"], "There is no view 'hans', only 'main', 'hant'"),
@@ -195,6 +197,17 @@ def test_output_that_cannot_be_written(run: Run, small: Path, tmp_path: Path) ->
         assert answer.err.count("\n") == 1
 
 
+def test_settings_of_the_home_hold(run: Run, small: Path, home: Path) -> None:
+    """What is measured is the model with its prompts as the home has them."""
+    options = ("--system", "dense", "--view", "main", "--json", "--model", "hashing")
+    plain = run("eval", "run", small, *options).json["fingerprint"]
+    home.mkdir()
+    (home / "settings.toml").write_text('query_prompt = "question: "\n', "utf-8")
+
+    assert run("eval", "run", small, *options).json["fingerprint"] != plain
+    assert [one.name for one in home.iterdir()] == ["settings.toml"]
+
+
 def test_without_a_model_it_is_said(run: Run, small: Path) -> None:
     """Figures of a search by meaning that had no model are marked as such."""
     answer = run("eval", "run", small, "--system", "hybrid,dense")
@@ -253,9 +266,10 @@ def result(run: Run, small: Path) -> Path:
     return Path("out/result.json")
 
 
-def test_compare_says_when_there_is_no_difference(run: Run, result: Path) -> None:
+def test_compare_says_when_there_is_no_difference(run: Run, result: Path, home: Path) -> None:
     """A result is no better than itself, and few queries show nothing."""
     answer = run("eval", "compare", result, result.parent)
+    assert not home.exists()
 
     assert answer.code == 0
     assert "small · main: a = bm25, b = bm25, 5 queries" in answer.out
@@ -283,6 +297,13 @@ def test_compare_shorter_runs_by_what_they_share(run: Run, small: Path, result: 
     assert shared.json["cells"][0]["left_out"] == 3
 
 
+def test_a_link_to_a_result_is_followed(run: Run, result: Path) -> None:
+    """The newest result may have a name of its own."""
+    Path("newest.json").symlink_to(result)
+
+    assert run("eval", "compare", result, "newest.json").code == 0
+
+
 def damaged(result: Path) -> Iterator[tuple[str, str]]:
     """Yield files that are no results, with what is said of them."""
     content = json.loads(result.read_text("utf-8"))
@@ -292,11 +313,13 @@ def damaged(result: Path) -> Iterator[tuple[str, str]]:
         ("list.json", "[1]", "is not a result"),
         ("newer.json", json.dumps({**content, "format": 2}), "has format 2; this version reads"),
         ("other.json", json.dumps({"format": 1}), "is not a result"),
+        ("endless.json", result.read_text("utf-8").replace("1.0", "NaN"), "that is no number"),
         ("strange.json", json.dumps({**content, "datasets": []}), "does not say what that is"),
     ):
         Path(name).write_text(text, "utf-8")
         yield name, said
     yield "nowhere.json", "cannot be read"
+    yield "x" * 300, "cannot be read"
     yield "sets", "cannot be read"
 
 
