@@ -20,11 +20,13 @@ from shiyi.store.kinds import KINDS, LAYERS, STATUSES
 
 RECORD, FRAGMENT = 0, 1
 SOURCED = "sourced"  # a statement of ours that quotes the words it rests on
-_VERSION = 2  # of what this module makes of a row
+_VERSION = 3  # of what this module makes of a row
 NO_DATE = np.iinfo(np.int32).min
 NEVER = np.iinfo(np.int64).max
 _NO_LAYER = 255
 _CONTEXT = 200  # characters of the turn before that are embedded with a turn
+# Speakers that are no names; before words, a name says who, and these would only be noise.
+_ROLES = frozenset("user assistant system document human ai bot tool model me 我".split())
 _EPOCH = date(1970, 1, 1).toordinal()
 # Fields count as often as these: a name in a title says more than one in passing.
 _WEIGHTS = {"title": 2, "gist": 1, "detail": 1, "aliases": 2, "topics": 1}
@@ -124,10 +126,13 @@ def record_document(record: Record, quotes: Sequence[Link]) -> Document:
 def capture_documents(capture: Capture, previous: Capture | None) -> list[Document]:
     """Return the documents of a capture's fragments.
 
-    The first fragment of a turn in a dialogue is embedded together with the turn before it.
+    Each is embedded with the name of who said it, and the first fragment of a turn in a dialogue
+    also with the turn before it.
     """
     day = capture.captured_at.date() if capture.captured_at else None
     about = _about(capture)
+    named = capture.speaker.lower() not in _ROLES
+    spoken = f"{capture.speaker}: " if named else ""
     documents = []
     for position, (start, end) in enumerate(split(capture.text)):
         text = capture.text[start:end]
@@ -137,7 +142,7 @@ def capture_documents(capture: Capture, previous: Capture | None) -> list[Docume
             Document(
                 key=(FRAGMENT, capture.capture_id, start),
                 body=((text, 1), *about),
-                passage=to_simplified(context + text),
+                passage=to_simplified(f"{context}{spoken}{text}"),
                 topics=_topics(capture),
                 columns={
                     "end": end,

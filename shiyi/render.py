@@ -129,7 +129,7 @@ def _search(answer: SearchResult) -> str:
 
 
 def _why(hit: Hit) -> str:
-    """Return the score as the sum of what words, meaning and neighbours gave."""
+    """Return the score as the sum of what words, meaning, dates and neighbours gave."""
     words = ", ".join(_matched(hit.snippet)[:_WORDS_SHOWN])
     found = f" ({visible(words)})" if words else ""
     lent = hit.why.bm25 == 0  # no word is shared; what words would give, its meaning earned
@@ -137,7 +137,9 @@ def _why(hit: Hit) -> str:
         "dense": "meaning",
         "lexical": "lent across languages" if lent else f"words{found}",
         "exact": "identifier",
+        "time": "the time asked for",
         "neighbour": "the turns beside it",
+        "source": "what it quotes" if hit.type == "record" else "a record that quotes it",
     }
     parts = [
         f"{value:.2f} {names[name]}"
