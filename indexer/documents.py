@@ -26,7 +26,7 @@ NEVER = np.iinfo(np.int64).max
 _NO_LAYER = 255
 _CONTEXT = 200  # characters of the turn before that are embedded with a turn
 # Speakers that are no names; before words, a name says who, and these would only be noise.
-_ROLES = frozenset("user assistant system document human ai bot tool model me 我".split())
+_ROLES = {"user", "assistant", "system", "tool", "document", "human", "ai", "bot", "me", "我"}
 _EPOCH = date(1970, 1, 1).toordinal()
 # Fields count as often as these: a name in a title says more than one in passing.
 _WEIGHTS = {"title": 2, "gist": 1, "detail": 1, "aliases": 2, "topics": 1}

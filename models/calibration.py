@@ -44,8 +44,8 @@ class Calibration:
 
     The three vectors are float32 of the encoder's dimension. `prior_sd` is a usual standard
     deviation of centred scores, `divisor` counts a score in so many of them, the two gates say
-    when keywords carry full evidence, and `floor` with `floor_slope` say below which best
-    score nothing fits the query. The defaults were measured for multilingual-e5-small with BM25
+    when keywords carry full evidence, and `floor` with `floor_slope` say below which evidence
+    nothing fits the query. The defaults were measured for multilingual-e5-small with BM25
     over words and bigrams.
     """
 
@@ -59,8 +59,8 @@ class Calibration:
     divisor: float = 4.0
     gate_coverage: float = 0.5
     gate_bm25: float = 30.0
-    floor: float = 0.22
-    floor_slope: float = 0.03
+    floor: float = 0.26
+    floor_slope: float = 0.04
 
     @classmethod
     def identity(cls, dimension: int, model: str) -> "Calibration":

@@ -25,6 +25,9 @@ _SPEAKING_TIME = 0.5  # of a perfect fit; a mere overlap with another year is no
 _TINY = 1e-12
 STEPS = ("gate", "other-script", "time", "neighbours", "sources")
 _SURE_COVERAGE = 0.6  # of the query in one document: named outright, whatever the vectors say
+_FOR_COVERAGE = 0.25  # what else than the cosine tells that something is known, in its unit
+_FOR_TIME = 0.2
+_FOR_REMARK = 0.06
 _KEYWORD_FLOOR = 0.1  # without vectors; coverage tells little, so it is low
 
 
@@ -133,20 +136,25 @@ def fuse(
 def knows_something(evidence: Evidence, calibration: Calibration) -> bool:
     """Tell whether anything in the scope is about the query.
 
-    The best of n unrelated cosines grows with n, so the floor does too; it is lower where the
-    nearest text is in another script than the query. An exact identifier, or a
-    document that holds nearly all that the query asks for, is an answer whatever the vectors say.
+    The best cosine counts, and with it how much of the query one document holds, whether there is
+    anything of the time that it names, and whether it is a remark, which is less pointed. The best
+    of n unrelated cosines grows with n, so the floor does too; it is lower where the nearest text
+    is in another script than the query. An exact identifier, or a document that holds nearly all
+    that the query asks for, is an answer whatever the vectors say.
     """
-    if evidence.exact.any() or float(evidence.coverage.max(initial=0.0)) >= _SURE_COVERAGE:
+    coverage = float(evidence.coverage.max(initial=0.0))
+    if evidence.exact.any() or coverage >= _SURE_COVERAGE:
         return True
     if not evidence.embedded.any():
-        return float(evidence.coverage.max(initial=0.0)) >= _KEYWORD_FLOOR
+        return coverage >= _KEYWORD_FLOOR
     nearest = int(np.where(evidence.embedded, evidence.cosine, -np.inf).argmax())
     grown = calibration.floor_slope * max(0.0, np.log2(max(evidence.searched, 1) / 100))
     floor = calibration.floor + grown
     if abs(evidence.han[nearest] - evidence.query_han) > _OTHER_SCRIPT:
         floor -= _ACROSS_LANGUAGES
-    return bool(evidence.cosine[nearest] >= floor)
+    timely = float(evidence.time.max(initial=0.0)) >= _SPEAKING_TIME
+    support = _FOR_COVERAGE * coverage + _FOR_TIME * timely + _FOR_REMARK * evidence.remark
+    return bool(evidence.cosine[nearest] + support >= floor)
 
 
 def _spread(evidence: Evidence, calibration: Calibration) -> float:

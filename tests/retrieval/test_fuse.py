@@ -162,3 +162,43 @@ def test_the_floor_is_lower_across_languages() -> None:
     assert not knows_something(evidence(1, cosine=[0.17], searched=100, query_han=1.0), E5)
     both = evidence(2, cosine=[0.19, 0.20], searched=100, han=[0.0, 1.0], query_han=1.0)
     assert not knows_something(both, E5)
+
+
+def test_support_makes_up_for_a_low_cosine() -> None:
+    """Words held, a time that fits and being a remark count beside the cosine."""
+    low = {"cosine": [0.1], "searched": 100}
+    assert not knows_something(evidence(1, **low), E5)
+    assert knows_something(evidence(1, **low, coverage=[0.5]), E5)  # 0.1 + 0.25 / 2 > 0.22
+    assert knows_something(evidence(1, **low, time=[1.0]), E5)
+    assert not knows_something(evidence(1, **low, remark=True), E5)
+    assert knows_something(evidence(1, cosine=[0.17], searched=100, remark=True), E5)
+
+
+def test_the_time_asked_for_counts() -> None:
+    """A document of the days that a question names gains more than one that may be of them."""
+    found = fuse(evidence(3, time=[1.0, 0.5, 0.0]), E5)
+    assert found.time.tolist() == [1.5, 0.75, 0.0]
+    assert found.speaks.tolist() == [True, True, False]
+
+    remark = fuse(evidence(1, time=[1.0], remark=True), E5)
+    assert remark.time.tolist() == [0.375]
+    assert fuse(evidence(1, time=[1.0]), E5, {"time"}).time.tolist() == [0.0]
+
+
+def test_records_and_their_words_lend_each_other() -> None:
+    """Half of what one has above the median goes to the other; the best of several counts."""
+    found = fuse(evidence(4, exact=[1.0, 0.5, 0.0, 0.0], sources=[[0, 2], [1, 2], [1, 3]]), E5)
+
+    own = found.dense + found.exact
+    earned = np.maximum(0, own - np.median(own))
+    assert found.source.tolist() == pytest.approx([0, 0, earned[0] / 2, earned[1] / 2])
+    assert found.speaks.tolist() == [True, True, True, True]
+    assert fuse(evidence(2, exact=[1.0, 0.0], sources=[[0, 1]]), E5, {"sources"}).source.sum() == 0
+
+
+def test_what_says_nothing_lends_nothing() -> None:
+    """A record without a word, name, date or nearness of its own does not lift its source."""
+    found = fuse(evidence(3, cosine=[0.01, -0.2, 0.0], sources=[[0, 1]]), E5)
+
+    assert found.source.tolist() == [0, 0, 0]
+    assert not found.speaks.any()
