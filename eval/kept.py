@@ -39,13 +39,13 @@ class KeptAnswers(Closable):
         return self._answered[file]
 
     def add(
-        self, dataset: str, view: str, system: str, answer: Answer, milliseconds: float
+        self, dataset: str, view: str, system: str, answer: Answer
     ) -> None:
         """Keep one more answer."""
         kept = KeptAnswer(
             query=answer.query.id, outcome=answer.outcome, found=list(answer.found),
             shown={budget: list(ids) for budget, ids in answer.shown.items()},
-            milliseconds=milliseconds,
+            milliseconds=round(answer.seconds * 1e3, 3),
         )  # fmt: skip
         answered = self.answered(dataset, view, system)
         file = self._file(dataset, view, system)

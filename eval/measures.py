@@ -45,12 +45,16 @@ _THEIRS: dict[str, Measure] = {"recall": R, "success": Success, "nDCG": nDCG, "M
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a system gave to one query: ids, best first, and those shown in each token budget."""
+    """What a system gave to one query: ids, best first, and those shown in each token budget.
+
+    seconds is what finding them took, without what measuring costs.
+    """
 
     query: Query
     outcome: Outcome
     found: Sequence[str]
     shown: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    seconds: float = 0.0
 
 
 def measure_names(ks: Iterable[int], budgets: Iterable[int] = ()) -> list[str]:

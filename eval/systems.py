@@ -1,6 +1,7 @@
 """The systems that are compared. A new one is one small class, and a line in SYSTEMS."""
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -39,6 +40,7 @@ class _Search:
         """Search. Of a text that is too long for a query, its end is asked for."""
         text = query.text[-MAX_QUERY:]
         scope = self._shelf.scope_of(query)
+        start = time.perf_counter()
         try:
             result = self._shelf.door.search(
                 scope, text, channel=self._channel, limit=max(depth, _DEPTH),
@@ -46,6 +48,7 @@ class _Search:
             )  # fmt: skip
         except UsageError:  # nothing in it that could be looked for
             return Answer(query=query, outcome="empty", found=())
+        seconds = time.perf_counter() - start
         names = self._shelf.names(scope)
 
         def ids(hits: Sequence[Any]) -> list[str]:
@@ -59,6 +62,7 @@ class _Search:
             found=ids(result.hits),
             # What the door would return for the budget: it packs the same result.
             shown={budget: ids(pack(result, budget, self._counter).hits) for budget in budgets},
+            seconds=seconds,
         )
 
 
@@ -77,14 +81,17 @@ class _Plain:
         if documents and self._seen.get(scope) != len(documents):
             self._seen[scope] = len(documents)
             self._ready[scope] = self.prepare(documents)
+        start = time.perf_counter()
         scores = self.scores(self._ready[scope], query.text) if documents else np.zeros(0)
         order = np.lexsort((np.arange(len(scores)), -scores))[: max(depth, _DEPTH)]
         found = [documents[place] for place in order.tolist() if scores[place] > 0]
+        seconds = time.perf_counter() - start
         return Answer(
             query=query,
             outcome="found" if found else "empty",
             found=[document.id for document in found],
             shown={budget: self._fitting(found, budget) for budget in budgets},
+            seconds=seconds,
         )
 
     def prepare(self, documents: Sequence[Document]) -> Any:

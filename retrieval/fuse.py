@@ -103,7 +103,7 @@ def fuse(
     lexical = gate * evidence.bm25 / best_bm25 if best_bm25 > 0 else np.zeros_like(evidence.bm25)
     other = np.abs(evidence.han - evidence.query_han) > _OTHER_SCRIPT
     if "other-script" not in without:
-        lexical = _other_script(evidence, lexical, other)
+        lexical = _other_script(evidence, lexical, other, spread)
     time = evidence.time * (_TIME_OF_REMARK if evidence.remark else _TIME)
     if "time" in without:
         time = np.zeros_like(time)
@@ -175,10 +175,15 @@ def _gate(evidence: Evidence, best_bm25: float, calibration: Calibration) -> flo
     return min(1.0, trust)
 
 
-def _other_script(evidence: Evidence, lexical: Array, other: Array) -> Array:
-    """Lend documents that could not share a word with the query what their vectors earn them."""
+def _other_script(evidence: Evidence, lexical: Array, other: Array, spread: float) -> Array:
+    """Put documents that could not share a word with the query on a par with those that could.
+
+    They are lent what their vectors earn them. And where the nearest of them is nearer than all
+    others, the words of those are believed less, and not at all from one spread on.
+    """
     same = np.flatnonzero(~other & evidence.embedded)
-    if not other.any() or not len(same):
+    foreign = np.flatnonzero(other & evidence.embedded)
+    if not len(foreign) or not len(same):
         return lexical
     best = float(evidence.cosine.max())
     if best <= _TINY:
@@ -188,7 +193,9 @@ def _other_script(evidence: Evidence, lexical: Array, other: Array) -> Array:
     nearest = same[order[:_SAME_SCRIPT_HITS]]
     level = float(lexical[nearest].mean())
     lent = level * np.maximum(evidence.cosine, 0.0) / best
-    return np.where(other, np.maximum(lexical, lent), lexical)
+    ahead = evidence.cosine[foreign].max() - evidence.cosine[nearest[0]]
+    believed = min(1.0, max(0.0, 1.0 - float(ahead) / spread))
+    return np.where(other, np.maximum(lexical, lent), believed * lexical)
 
 
 def _earned(own: Array, evidence: Evidence) -> Array:

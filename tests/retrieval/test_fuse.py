@@ -88,6 +88,19 @@ def test_another_script_never_loses_what_its_words_earn() -> None:
     assert alone.lexical.tolist() == [0.0]
 
 
+def test_words_are_believed_less_where_another_script_is_nearer() -> None:
+    """From one spread on, what shares words in the query's own script counts by meaning alone."""
+    near = evidence(2, cosine=[0.1, 0.12], bm25=[30.0, 0], coverage=[1.0, 0], han=[1, 0],
+                    query_han=1.0)  # fmt: skip
+    found = fuse(near, E5)
+    assert found.lexical[0] == pytest.approx(1 - 0.02 / found.spread)
+
+    far = evidence(2, cosine=[0.1, 0.5], bm25=[30.0, 0], coverage=[1.0, 0], han=[1, 0],
+                   query_han=1.0)  # fmt: skip
+    assert fuse(far, E5).lexical[0] == 0.0
+    assert fuse(far, E5, {"other-script"}).lexical[0] == 1.0
+
+
 def test_turns_lend_to_their_neighbours() -> None:
     """A quarter of what the turn before earns over the median, a tenth of what the next does."""
     found = fuse(evidence(4, exact=[0.0, 1.0, 0.0, 0.0], previous=[-1, 0, 1, -1]), E5)
