@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 _INTERNAL = 70
+_MOST_BYTES = 64 << 20  # of words given at once
 _NO_PLACE = {errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EPERM, errno.EDQUOT, errno.EFBIG}
 _EPILOGUE = """\
 The options above may also stand after the command. SHIYI_HOME, SHIYI_SCOPE and SHIYI_MODEL set
@@ -201,15 +202,32 @@ def read_words(given: str | None, file: str | None) -> str:
     if given is not None and file is not None:
         raise UsageError("Give the words or --file, not both.")
     if file is not None:
-        try:
-            return decode_text(Path(file).expanduser().read_bytes(), file)
-        except OSError as error:
-            raise UsageError(f"{file} cannot be read ({error.strerror}).") from None
+        return decode_text(_read_file(Path(file).expanduser(), file), file)
     if given is not None and given != "-":
         return given
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError("Give the words, --file, or pipe them in.")
-    return decode_text(sys.stdin.buffer.read(), "standard input")
+    name = "standard input"
+    return decode_text(_bounded(sys.stdin.buffer.read(_MOST_BYTES + 1), name), name)
+
+
+def _read_file(path: Path, name: str) -> bytes:
+    """Return the bytes of a regular file; a pipe or device may never end."""
+    try:
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{name} is no regular file; pipe its content in instead.")
+        with path.open("rb") as file:
+            return _bounded(file.read(_MOST_BYTES + 1), name)
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read ({error.strerror}).") from None
+
+
+def _bounded(content: bytes, name: str) -> bytes:
+    if len(content) > _MOST_BYTES:
+        raise UsageError(
+            f"{name} holds more than {_MOST_BYTES >> 20} MB; `shiyi import` takes long texts."
+        )
+    return content
 
 
 def start(arguments: Sequence[str]) -> int:

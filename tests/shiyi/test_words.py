@@ -1,6 +1,7 @@
 """Words come out as they went in, and are shown so that they cannot do anything."""
 
 import io
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -114,6 +115,19 @@ def test_words_from_a_pipe_and_a_file(run: Run, tmp_path: Path) -> None:
     assert len({one["utf8_sha256"] for one in (piped, dashed, read)}) == 1
     assert run("remember", "x", "--file", file).code == 2
     assert run("remember", "--file", tmp_path / "none").code == 2
+
+
+def test_words_that_never_end_are_refused(run: Run, tmp_path: Path) -> None:
+    """A pipe as a file, a directory and an absurd length get one sentence, and nothing hangs."""
+    pipe, huge = tmp_path / "pipe", tmp_path / "huge"
+    os.mkfifo(pipe)
+    with huge.open("wb") as file:
+        file.truncate((64 << 20) + 1)
+
+    for path, told in ((pipe, "no regular file"), (tmp_path, "no regular file"), (huge, "64 MB")):
+        answer = run("remember", "--file", path)
+        assert answer.code == 2
+        assert told in answer.err
     assert run("remember", "--file", tmp_path).code == 2
 
 
