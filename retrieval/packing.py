@@ -1,0 +1,411 @@
+"""The one packer: what an answer shows within its budget, and the text that shows it.
+
+How a level uses it:
+
+    items = [Item(id, value, (id_form, line, short, full)), …]     # best or first item first
+    sections = [notes_section(notes), Section("records", items), Section("beside", …, weight=0.3)]
+    frame = Frame(format="json", fields={"outcome": "found", …}, request=fingerprint_of(…))
+    packed = pack_sections(sections, budget, counter, frame, resume=cursor_or_none)
+
+- A form is one block of text without its last newline: one line of compact JSON (any value, no
+  comma), or Markdown lines of which each begins with a character that is neither blank nor `/`.
+  Forms go from the smallest to the largest; two equal ones count as one.
+- The packer writes the whole answer: fields, sections, `truncated`, counter and tokens, all of it
+  inside the budget. `packed.text` is what a door prints; `packed.shown` says which form of which
+  item stands in it, in the order shown; `packed.truncated` what was left out.
+- Value: an item in form k is worth value · section.weight · section.gains[k]. A step from one form
+  to the next is worth what it adds, per token that it costs. All steps of all items stand in one
+  order that does not depend on the budget, and the longest beginning that fits is taken; the
+  first step that does not fit is taken as far as a smaller form fits. So a larger budget shows the
+  same items in forms as large or larger, and perhaps more.
+- The cursor goes on with the items that were never shown; what was shown in a smaller form is read
+  by its id. It is digits, which cost a third of a token each whatever they are.
+
+Counting is exact because no token of o200k or cl100k crosses from a line break into such a block.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from shiyi.core.errors import UsageError
+from shiyi.core.text import visible
+from shiyi.models.tokens import TokenCounter
+from shiyi.retrieval.pack import MIN_BUDGET
+
+__all__ = [
+    "GAINS", "MIN_BUDGET", "Budgeted", "Format", "Frame", "Item", "Left", "Packed", "Section",
+    "Shown", "compact", "fingerprint_of", "notes_section", "pack_sections",
+]  # fmt: skip
+Format = Literal["json", "markdown"]
+Order = Literal["value", "top"]
+GAINS = (0.05, 0.8, 0.9, 1.0)  # id, one line, short card, full card
+_NOTE = 10.0  # a note is said before anything else
+_NOTE_LENGTH = 60  # characters of a note that does not fit
+_DIGITS = 12  # of a cursor, for the request that it belongs to
+_MAX_DIGITS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something to show. forms go from the smallest to the largest and are never empty."""
+
+    id: str
+    value: float
+    forms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Items under one name, in the order in which they are shown.
+
+    gains: what each form is worth of an item's value, ascending; one for each form.
+    """
+
+    name: str
+    items: tuple[Item, ...]
+    weight: float = 1.0
+    gains: tuple[float, ...] = GAINS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What stands around the sections: plain fields before them, those that are None left out.
+
+    request names the request without its budget and cursor, see `fingerprint_of`.
+    """
+
+    format: Format
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    request: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One item of an answer, and the position of its form."""
+
+    section: str
+    id: str
+    form: int
+
+
+class Left(BaseModel):
+    """What the budget left out, counted by section."""
+
+    omitted: dict[str, int] = Field(default_factory=dict, description="items not shown at all")
+    stepped_down: dict[str, int] = Field(
+        default_factory=dict, description="items shown in a smaller form than they have"
+    )
+    resume: str | None = Field(None, description="the cursor that goes on with what is omitted")
+
+
+class Budgeted(BaseModel):
+    """What every answer with a budget has. `text` is what was budgeted and what a door prints."""
+
+    outcome: Literal["found", "empty", "failed", "unavailable"]
+    notes: list[str] = Field(default_factory=list, description="what was missing or could be wider")
+    trace: str | None = Field(None, description="the id under which this call can be looked at")
+    truncated: Left
+    counter: str
+    tokens: int = Field(description="what the text costs, at most the budget")
+    text: str = Field(exclude=True, repr=False, description="the answer in the format asked for")
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """An answer that fits."""
+
+    text: str
+    tokens: int
+    counter: str
+    shown: tuple[Shown, ...]
+    truncated: Left
+
+    def forms(self, section: str) -> dict[str, int]:
+        """Return the form of each item shown in a section, in the order shown."""
+        return {one.id: one.form for one in self.shown if one.section == section}
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """An item goes from one form, or from nothing (-1), to another."""
+
+    rate: float
+    section: int
+    item: int
+    before: int
+    after: int
+
+
+def pack_sections(
+    sections: Sequence[Section],
+    budget: int,
+    counter: TokenCounter,
+    frame: Frame,
+    *,
+    resume: str | None = None,
+    order: Order = "value",
+) -> Packed:
+    """Return the answer that shows most for at most `budget` tokens, overhead included.
+
+    order: `top` fills from the top with the largest forms instead, to compare with.
+
+    Raises UsageError for a budget under MIN_BUDGET or too small for the frame, and for a cursor
+    of another request.
+    """
+    if budget < MIN_BUDGET:
+        raise UsageError(f"The budget is {budget} tokens; give at least {MIN_BUDGET}.")
+    sections = [section for section in sections if section.items]
+    costs = _Costs(counter, frame.format, sections)
+    steps = _by_value(sections, costs) if order == "value" else _from_the_top(sections)
+    names = list(dict.fromkeys((step.section, step.item) for step in steps))
+    owner = _digest(frame.request, frame.format, counter.name, order, _listed(sections, names))
+    skipped = _position(resume, owner, len(names)) if resume is not None else 0
+    before = set(names[:skipped])
+    room = budget - _overhead(sections, budget, counter, frame)
+    if room < 0:
+        raise UsageError(
+            f"An answer without anything in it costs {budget - room} {counter.name}; "
+            "give at least that."
+        )
+    forms = _fit([step for step in steps if (step.section, step.item) not in before], costs, room)
+    left = _left(sections, forms, before, f"{owner}{skipped + len(forms)}")
+    return _written(sections, forms, left, counter, frame)
+
+
+def fingerprint_of(*parts: Any) -> str:
+    """Return a name for a request: the same for the same plain values."""
+    return hashlib.sha256(compact(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def compact(value: Any) -> str:
+    """Return a value as JSON on one line, Unicode as it is."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def notes_section(notes: Iterable[str], format_: Format = "json") -> Section:
+    """Return notes as a section that comes before all others; long ones may be cut."""
+    items = []
+    for place, note in enumerate(notes):
+        cut = note if len(note) <= _NOTE_LENGTH else f"{note[: _NOTE_LENGTH - 1]}…"
+        forms = [compact(one) if format_ == "json" else f"- {_plain(one)}" for one in (cut, note)]
+        items.append(Item(str(place), _NOTE, tuple(forms)))
+    return Section("notes", tuple(items), gains=(0.9, 1.0))
+
+
+# The order of the steps
+
+
+class _Costs:
+    """The tokens of every form, each counted when it is first asked for."""
+
+    def __init__(self, counter: TokenCounter, format_: Format, sections: Sequence[Section]) -> None:
+        self._counter, self._format, self._sections = counter, format_, sections
+        self._known: dict[tuple[int, int, int], int] = {}
+
+    def of(self, section: int, item: int, form: int) -> int:
+        """Return what a form costs at the most, wherever in the section it stands."""
+        if form < 0:
+            return 0
+        key = (section, item, form)
+        if key not in self._known:
+            text = self._sections[section].items[item].forms[form]
+            self._known[key] = max(self._counter.count(text + end) for end in self._ends())
+        return self._known[key]
+
+    def around(self, section: int) -> int:
+        """Return what the first item of a section costs besides: its name and its end."""
+        opened = _opened(self._sections[section].name, self._format)
+        closed = _closed(self._format)
+        return self._counter.count(opened) + (self._counter.count(closed) if closed else 0)
+
+    def _ends(self) -> tuple[str, ...]:
+        return (",\n", "\n") if self._format == "json" else ("\n",)
+
+
+def _by_value(sections: Sequence[Section], costs: _Costs) -> list[_Step]:
+    """Return the steps that pay, best first; those of one item in the order of its forms."""
+    steps = [
+        step
+        for s, section in enumerate(sections)
+        for i in range(len(section.items))
+        for step in _steps_of(section, s, i, costs)
+    ]
+    return sorted(steps, key=lambda step: (-step.rate, step.section, step.item, step.after))
+
+
+def _steps_of(section: Section, s: int, i: int, costs: _Costs) -> list[_Step]:
+    """Return the steps of an item without those forms that a larger one makes pointless."""
+    item = section.items[i]
+    worth = [0.0, *(item.value * section.weight * gain for gain in section.gains)]
+    path = [-1]
+
+    def rate(before: int, after: int) -> float:
+        cost = costs.of(s, i, after) - costs.of(s, i, before)
+        return (worth[after + 1] - worth[before + 1]) / max(cost, 0.5)
+
+    for form in _distinct(item.forms):
+        while len(path) > 1 and rate(path[-2], path[-1]) <= rate(path[-1], form):
+            path.pop()
+        path.append(form)
+    return [_Step(rate(a, b), s, i, a, b) for a, b in pairwise(path)]
+
+
+def _from_the_top(sections: Sequence[Section]) -> list[_Step]:
+    return [
+        _Step(0.0, s, i, -1, len(item.forms) - 1)
+        for s, section in enumerate(sections)
+        for i, item in enumerate(section.items)
+    ]
+
+
+def _distinct(forms: Sequence[str]) -> list[int]:
+    """Return the positions of the forms, of equal ones the last."""
+    return sorted({form: place for place, form in enumerate(forms)}.values())
+
+
+def _fit(steps: Sequence[_Step], costs: _Costs, room: int) -> dict[tuple[int, int], int]:
+    """Take the longest beginning of the steps that fits; return the form of each item."""
+    forms: dict[tuple[int, int], int] = {}
+    opened: set[int] = set()
+    for step in steps:
+        paid = costs.of(step.section, step.item, step.before)
+        fresh = costs.around(step.section) if step.section not in opened else 0
+        for form in range(step.after, step.before, -1):
+            cost = costs.of(step.section, step.item, form) - paid + fresh
+            if cost <= room:
+                forms[step.section, step.item] = form
+                opened.add(step.section)
+                room -= cost
+                break
+        else:
+            return forms
+        if form < step.after:
+            return forms
+    return forms
+
+
+# The cursor
+
+
+def _listed(sections: Sequence[Section], names: Iterable[tuple[int, int]]) -> str:
+    return compact([[sections[s].name, sections[s].items[i].id] for s, i in names])
+
+
+def _digest(*parts: str) -> str:
+    """Return digits for the request and all that it found, so that a cursor fits nothing else."""
+    number = int(hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest(), 16)
+    return str(number % 10**_DIGITS).zfill(_DIGITS)
+
+
+def _position(cursor: str, owner: str, count: int) -> int:
+    """Return how many items were shown before a cursor; raises UsageError for a foreign one."""
+    shown = cursor.removeprefix(owner)
+    plain = cursor.isascii() and cursor.isdigit() and len(cursor) <= _MAX_DIGITS
+    if not plain or shown == cursor or not shown or not int(shown) < count:
+        raise UsageError(
+            "This cursor belongs to another request, or the memory has changed since; "
+            "ask again without it."
+        )
+    return int(shown)
+
+
+def _left(
+    sections: Sequence[Section],
+    forms: Mapping[tuple[int, int], int],
+    before: set[tuple[int, int]],
+    cursor: str,
+) -> Left:
+    omitted: Counter[str] = Counter()
+    smaller: Counter[str] = Counter()
+    for s, section in enumerate(sections):
+        for i, item in enumerate(section.items):
+            form = forms.get((s, i))
+            if form is not None:
+                smaller[section.name] += item.forms[form] != item.forms[-1]
+            elif (s, i) not in before:
+                omitted[section.name] += 1
+    found, stepped = dict(omitted), {name: count for name, count in smaller.items() if count}
+    return Left(omitted=found, stepped_down=stepped, resume=cursor if found else None)
+
+
+# The text
+
+
+def _written(
+    sections: Sequence[Section],
+    forms: Mapping[tuple[int, int], int],
+    left: Left,
+    counter: TokenCounter,
+    frame: Frame,
+) -> Packed:
+    blocks, shown = [_head(frame)], []
+    for s, section in enumerate(sections):
+        own = [(i, forms[s, i]) for i in range(len(section.items)) if (s, i) in forms]
+        if own:
+            shown += [Shown(section.name, section.items[i].id, form) for i, form in own]
+            lines = [section.items[i].forms[form] for i, form in own]
+            between = ",\n" if frame.format == "json" else "\n"
+            blocks += [_opened(section.name, frame.format), between.join(lines), "\n"]
+            blocks.append(_closed(frame.format))
+    body = "".join(blocks)
+    cost = counter.count(body)
+    tokens = 0
+    while (total := cost + counter.count(_tail(left, counter.name, tokens, frame))) > tokens:
+        tokens = total
+    text = body + _tail(left, counter.name, tokens, frame)
+    return Packed(text, tokens, counter.name, tuple(shown), left)
+
+
+def _overhead(sections: Sequence[Section], budget: int, counter: TokenCounter, frame: Frame) -> int:
+    """Return what an answer costs besides its sections, at the most."""
+    most = {section.name: _nines(len(section.items)) for section in sections}
+    cursor = "9" * (_DIGITS + len(str(sum(len(section.items) for section in sections))))
+    all_left = Left(omitted=most, stepped_down=most, resume=cursor)
+    tails = [_tail(left, counter.name, _nines(budget), frame) for left in (all_left, Left())]
+    return counter.count(_head(frame)) + max(map(counter.count, tails))
+
+
+def _nines(number: int) -> int:
+    return int("9" * len(str(number)))
+
+
+def _head(frame: Frame) -> str:
+    fields = {name: value for name, value in frame.fields.items() if value is not None}
+    if frame.format == "json":
+        return f"{compact(fields)[:-1]},\n" if fields else "{\n"
+    shown = [f"{name}: {_plain(value)}" for name, value in fields.items()]
+    return f"{' · '.join(shown)}\n" if shown else ""
+
+
+def _plain(value: Any) -> str:
+    text = value if isinstance(value, str) else compact(value)
+    return visible(" ".join(text.split()))
+
+
+def _opened(name: str, format_: Format) -> str:
+    return f'"{name}":[\n' if format_ == "json" else f"## {name}\n"
+
+
+def _closed(format_: Format) -> str:
+    return "],\n" if format_ == "json" else ""
+
+
+def _tail(left: Left, counter: str, tokens: int, frame: Frame) -> str:
+    if frame.format == "json":
+        fields = {"truncated": left.model_dump(), "counter": counter, "tokens": tokens}
+        return f"{compact(fields)[1:]}\n"
+    parts = [
+        f"{what}: {', '.join(f'{count} {name}' for name, count in counts.items())}"
+        for what, counts in (("left out", left.omitted), ("shortened", left.stepped_down))
+        if counts
+    ]
+    if left.resume:
+        parts.append(f"resume: {left.resume}")
+    return " · ".join([*parts, f"{tokens} tokens ({counter})"]) + "\n"
