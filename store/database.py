@@ -90,6 +90,11 @@ class Database:
         with self._usable() as connection:
             return connection.execute(query, values).fetchall()
 
+    def columns(self, query: str, values: Values = ()) -> dict[str, Any]:
+        """Run a query and return its columns as numpy arrays, which is quick for many rows."""
+        with self._usable() as connection:
+            return connection.execute(query, values).fetchnumpy()
+
     def batches(
         self, query: str, values: Values = (), size: int = 2048
     ) -> Iterator[list[tuple[Any, ...]]]:

@@ -1,0 +1,144 @@
+"""The roll of a scope: narrow columns of every record as it stands, or stood at a time.
+
+For who looks at all records of a scope at once: a row costs a few dozen bytes and no object, and
+the few that are shown are read whole afterwards. `as_of` None is now; else what was written by
+then stands, and a link that was written with a version of its source is as old as that version.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from shiyi.store.database import Database, naive
+from shiyi.store.kinds import DATE_PRECISIONS, KINDS, LAYERS, STATUSES
+
+NO_DAY = -(2**31)  # days since 1970 of what has no date
+NEVER = 2**63 - 1  # microseconds since 1970
+_UNKNOWN = 255
+
+
+def _coded(column: str, names: Sequence[str]) -> str:
+    """Return the position of a value among `names`, which are ours, as a small number."""
+    cases = " ".join(f"WHEN '{name}' THEN {place}" for place, name in enumerate(names))
+    return f"CASE {column} {cases} ELSE {_UNKNOWN} END::UTINYINT AS {column}"
+
+
+_LINKS = "SELECT src, rel, dst FROM links WHERE scope = $scope"
+# The links of one source stand in the order of its changes.
+_LINKS_THEN = """
+    SELECT link.src, link.rel, link.dst
+    FROM (
+        SELECT src, rel, dst, row_number() OVER (PARTITION BY src ORDER BY rowid) AS place
+        FROM links WHERE scope = $scope
+    ) AS link
+    JOIN (
+        SELECT id AS src, changed_at, row_number() OVER (PARTITION BY id ORDER BY seq) AS place
+        FROM changes WHERE scope = $scope AND what = 'link'
+    ) AS written USING (src, place)
+    LEFT JOIN (
+        SELECT change.id AS src, change.changed_at, max(record.updated_at) AS updated_at
+        FROM changes AS change
+        JOIN records AS record ON record.scope = change.scope AND record.record_id = change.id
+            AND record.version = change.version
+        WHERE change.scope = $scope AND change.what = 'record' GROUP BY ALL
+    ) AS version ON version.src = link.src AND version.changed_at = written.changed_at
+    WHERE coalesce(version.updated_at, written.changed_at) <= $as_of
+"""
+_ROLL = f"""
+    SELECT record_id AS id, {_coded("kind", KINDS)}, {_coded("layer", LAYERS)},
+           {_coded("status", STATUSES)}, salience::UTINYINT AS salience,
+           coalesce(date_start - DATE '1970-01-01', {NO_DAY})::INTEGER AS first,
+           coalesce(coalesce(date_end, date_start) - DATE '1970-01-01', {NO_DAY})::INTEGER AS last,
+           {_coded("date_precision", DATE_PRECISIONS)},
+           CASE WHEN phase IS NULL THEN 0 ELSE hash(phase) END::UBIGINT AS phase,
+           coalesce(epoch_us(expires_at), {NEVER}) AS expires,
+           record_id IN (SELECT src FROM ({{links}}) WHERE rel = 'quotes') AS sourced
+    FROM records WHERE scope = $scope {{then}}
+    QUALIFY version = max(version) OVER (PARTITION BY record_id) ORDER BY record_id
+"""  # noqa: S608
+_PHASES = """
+    SELECT DISTINCT phase, hash(phase)::UBIGINT FROM records
+    WHERE scope = $scope AND phase IS NOT NULL {then} ORDER BY phase
+"""
+_STANDING = """
+    SELECT record_id, kind, title, gist, detail, topics, attrs FROM records
+    WHERE scope = $scope {then} QUALIFY version = max(version) OVER (PARTITION BY record_id)
+"""
+_WORDED = f"""
+    SELECT record_id FROM ({_STANDING})
+    WHERE regexp_matches(concat_ws(chr(10), title, gist, detail), $pattern) ORDER BY record_id
+"""  # noqa: S608
+_TOPICAL = f"""
+    SELECT record_id FROM ({_STANDING}) WHERE list_has_any(topics, $topics) ORDER BY record_id
+"""  # noqa: S608
+_TOPICS = f"""
+    SELECT topic, record_id FROM (SELECT unnest(topics) AS topic, record_id FROM ({_STANDING}))
+"""  # noqa: S608
+_ATTRIBUTE = f"""
+    SELECT record_id, json_extract_string(attrs, $path) AS value FROM ({_STANDING})
+    WHERE list_contains($kinds, kind) AND value IS NOT NULL ORDER BY record_id
+"""  # noqa: S608
+_EDGES = """
+    SELECT DISTINCT src, rel, dst FROM ({links}) WHERE list_contains($rels, rel) ORDER BY ALL
+"""
+
+
+class Rolls:
+    """Reads the columns of a scope."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def read(self, scope: str, as_of: datetime | None = None) -> dict[str, Any]:
+        """Return numpy columns of all records, by id: one row each, of the version that stands.
+
+        id (str), kind, layer, status and date_precision (positions in `store.kinds`), salience,
+        first and last (days since 1970, or NO_DAY), phase (a number that `phases` names; 0
+        without one), expires (microseconds, or NEVER), sourced (it quotes a capture).
+        """
+        return self._database.columns(*_asked(_ROLL, scope, as_of))
+
+    def phases(self, scope: str, as_of: datetime | None = None) -> dict[int, str]:
+        """Return the names of all phases, by their number in the roll."""
+        return {key: name for name, key in self._database.rows(*_asked(_PHASES, scope, as_of))}
+
+    def topics(self, scope: str, as_of: datetime | None = None) -> dict[str, Any]:
+        """Return every topic of every record, as two numpy columns: topic and record_id."""
+        return self._database.columns(*_asked(_TOPICS, scope, as_of))
+
+    def with_words(self, scope: str, pattern: str, as_of: datetime | None = None) -> list[str]:
+        """Return the ids of the records whose title, gist or detail an RE2 pattern matches."""
+        return self._ids(*_asked(_WORDED, scope, as_of, pattern=pattern))
+
+    def with_topics(
+        self, scope: str, topics: Sequence[str], as_of: datetime | None = None
+    ) -> list[str]:
+        """Return the ids of the records that have any of the topics, as they are written."""
+        return self._ids(*_asked(_TOPICAL, scope, as_of, topics=list(topics)))
+
+    def attribute(
+        self, scope: str, kinds: Sequence[str], name: str, as_of: datetime | None = None
+    ) -> dict[str, str]:
+        """Return one attribute of every record of these kinds that has it, by id."""
+        asked = _asked(_ATTRIBUTE, scope, as_of, kinds=list(kinds), path=f"$.{name}")
+        return dict(self._database.rows(*asked))
+
+    def edges(
+        self, scope: str, rels: Sequence[str], as_of: datetime | None = None
+    ) -> list[tuple[str, str, str]]:
+        """Return the links of these relations as (src, rel, dst), each edge once."""
+        asked = _asked(_EDGES, scope, as_of, rels=list(rels))
+        return [(src, rel, dst) for src, rel, dst in self._database.rows(*asked)]
+
+    def _ids(self, query: str, values: dict[str, Any]) -> list[str]:
+        return [row[0] for row in self._database.rows(query, values)]
+
+
+def _asked(
+    query: str, scope: str, as_of: datetime | None, **values: Any
+) -> tuple[str, dict[str, Any]]:
+    """Return a query over what stands, or stood, and its values."""
+    if as_of is None:
+        return query.format(links=_LINKS, then=""), {"scope": scope, **values}
+    made = query.format(links=_LINKS_THEN, then="AND updated_at <= $as_of")
+    return made, {"scope": scope, "as_of": naive(as_of), **values}
