@@ -12,13 +12,36 @@ _INSERT = """
     INSERT INTO links (scope, src, rel, dst, span_start, span_end, attrs)
     SELECT unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?)
 """
+# A hub is cut in the query, its newest neighbours first: an id of ours grows with time.
 _FROM = """
     SELECT scope, src, rel, dst, span_start, span_end, attrs FROM links
-    WHERE scope = ? AND list_contains(?, src) ORDER BY src, rel, dst, span_start, span_end
+    WHERE scope = $scope AND list_contains($ids, src)
+        AND ($rels IS NULL OR list_contains($rels, rel))
+    QUALIFY $most IS NULL OR $most >= row_number() OVER (
+        PARTITION BY src, rel ORDER BY dst DESC, span_start, span_end
+    )
+    ORDER BY src, rel, dst, span_start, span_end
 """
 _TO = """
     SELECT scope, src, rel, dst, span_start, span_end, attrs FROM links
-    WHERE scope = ? AND dst = ? ORDER BY src, rel, span_start, span_end
+    WHERE scope = $scope AND list_contains($ids, dst)
+        AND ($rels IS NULL OR list_contains($rels, rel))
+    QUALIFY $most IS NULL OR $most >= row_number() OVER (
+        PARTITION BY dst, rel ORDER BY src DESC, span_start, span_end
+    )
+    ORDER BY dst, src, rel, span_start, span_end
+"""
+_DEGREES = """
+    SELECT src, 'out', rel, count(*) FROM links
+    WHERE scope = $scope AND list_contains($ids, src) GROUP BY src, rel
+    UNION ALL
+    SELECT dst, 'in', rel, count(*) FROM links
+    WHERE scope = $scope AND list_contains($ids, dst) GROUP BY dst, rel
+    ORDER BY ALL
+"""
+_EDGES = """
+    SELECT DISTINCT src, rel, dst FROM links
+    WHERE scope = $scope AND ($rels IS NULL OR list_contains($rels, rel)) ORDER BY ALL
 """
 _ALL = """
     SELECT scope, src, rel, dst, span_start, span_end, attrs FROM links
@@ -40,18 +63,71 @@ def insert_links(
     return list(new.values())
 
 
-def links_from(database: Database, scope: str, ids: Sequence[str]) -> dict[str, list[Link]]:
-    """Return the links that leave each of `ids`; ids without any are absent."""
+def links_from(
+    database: Database,
+    scope: str,
+    ids: Sequence[str],
+    *,
+    rels: Sequence[str] | None = None,
+    most: int | None = None,
+) -> dict[str, list[Link]]:
+    """Return the links that leave each of `ids`; ids without any are absent.
+
+    Only those of `rels` when given, and of each relation of each id at most `most`.
+    """
     found: dict[str, list[Link]] = {}
     if ids:
-        for row in database.rows(_FROM, [scope, list(ids)]):
+        for row in database.rows(_FROM, _values(scope, ids, rels, most)):
             found.setdefault(row[1], []).append(_link(row))
     return found
 
 
-def links_to(database: Database, scope: str, target: str) -> list[Link]:
-    """Return the links that arrive at `target`."""
-    return [_link(row) for row in database.rows(_TO, [scope, target])]
+def links_to(
+    database: Database,
+    scope: str,
+    ids: Sequence[str],
+    *,
+    rels: Sequence[str] | None = None,
+    most: int | None = None,
+) -> dict[str, list[Link]]:
+    """Return the links that arrive at each of `ids`, as `links_from` does for those that leave.
+
+    A hub, such as a person with 10,000 mentions, is cut to `most` in the query itself.
+    """
+    found: dict[str, list[Link]] = {}
+    if ids:
+        for row in database.rows(_TO, _values(scope, ids, rels, most)):
+            found.setdefault(row[3], []).append(_link(row))
+    return found
+
+
+def degrees(
+    database: Database, scope: str, ids: Sequence[str]
+) -> dict[str, dict[str, dict[str, int]]]:
+    """Return for each of `ids` how many links leave it ("out") and arrive ("in"), by relation."""
+    found: dict[str, dict[str, dict[str, int]]] = {id_: {"out": {}, "in": {}} for id_ in ids}
+    if ids:
+        for id_, side, rel, count in database.rows(_DEGREES, {"scope": scope, "ids": list(ids)}):
+            found[id_][side][rel] = count
+    return found
+
+
+def edges(
+    database: Database, scope: str, rels: Sequence[str] | None = None
+) -> tuple[list[str], list[str], list[str]]:
+    """Return all links of a scope at once as three columns of equal length: src, rel, dst.
+
+    Each edge stands once, however many spans it quotes, in the order of src, rel, dst.
+    """
+    rows = database.rows(_EDGES, {"scope": scope, "rels": rels and list(rels)})
+    sources, relations, targets = zip(*rows, strict=True) if rows else ((), (), ())
+    return list(sources), list(relations), list(targets)
+
+
+def _values(
+    scope: str, ids: Sequence[str], rels: Sequence[str] | None, most: int | None
+) -> dict[str, Any]:
+    return {"scope": scope, "ids": list(ids), "rels": rels and list(rels), "most": most}
 
 
 def iterate_links(database: Database, scope: str) -> Iterator[Link]:

@@ -12,12 +12,15 @@ from shiyi.core.closable import Closable
 from shiyi.core.errors import ConflictError, HomeError
 from shiyi.core.ids import derived_id
 from shiyi.store import captures as _captures
+from shiyi.store import heads as _heads
 from shiyi.store import links as _links
 from shiyi.store import records as _records
 from shiyi.store.database import Database, naive
 from shiyi.store.faults import unwritable
+from shiyi.store.heads import HeadFilter, Phase
 from shiyi.store.home import prepare_home
 from shiyi.store.lease import Lease
+from shiyi.store.rolls import Rolls
 from shiyi.store.rows import Capture, Change, Link, Record, encode_json, json_sha256
 from shiyi.store.transaction import SessionEnds, Transaction
 from shiyi.store.watermark import Watermark
@@ -53,6 +56,7 @@ class Store(Closable):
                     raise
                 raise unwritable(self.home, error) from error
             self.home_id = self._database.meta("home_id") or ""
+            self.rolls = Rolls(self._database)
             self._known_scopes = set(self.scopes())
             self._note_lost_tail()
             self._opened = opened.pop_all()
@@ -188,13 +192,76 @@ class Store(Closable):
         """Return a page of heads; see `records.page_heads`."""
         return _records.page_heads(self._database, scope, limit=limit, **filters)
 
-    def links_from(self, scope: str, ids: Sequence[str]) -> dict[str, list[Link]]:
-        """Return the links that leave each of `ids`."""
-        return _links.links_from(self._database, scope, ids)
+    def heads(
+        self, scope: str, ids: Sequence[str], *, as_of: datetime | None = None
+    ) -> dict[str, Record]:
+        """Return the heads of the records among `ids` that exist, or existed at `as_of`."""
+        return _heads.heads_of(self._database, scope, ids, as_of)
 
-    def links_to(self, scope: str, target: str) -> list[Link]:
-        """Return the links that arrive at `target`."""
-        return _links.links_to(self._database, scope, target)
+    def find_heads(
+        self,
+        scope: str,
+        wanted: HeadFilter = _heads.EVERY,
+        *,
+        order: _heads.Order = "id",
+        after: str | None = None,
+        limit: int,
+    ) -> list[Record]:
+        """Return a page of heads by kind, layer, status, phase, topic, days or as of a time.
+
+        `after` is the id of the last head of the page before; see `heads.find_heads`.
+        """
+        return _heads.find_heads(
+            self._database, scope, wanted, order=order, after=after, limit=limit
+        )
+
+    def heads_by_phase(
+        self, scope: str, wanted: HeadFilter = _heads.EVERY, *, most: int
+    ) -> dict[str | None, list[Record]]:
+        """Return the `most` salient heads of each phase, oldest first."""
+        return _heads.heads_by_phase(self._database, scope, wanted, most=most)
+
+    def count_heads(
+        self, scope: str, by: _heads.Group, wanted: HeadFilter = _heads.EVERY
+    ) -> dict[str | None, int]:
+        """Return how many heads pass for each kind, layer, status, phase or topic."""
+        return _heads.count_heads(self._database, scope, by, wanted)
+
+    def phases(self, scope: str, wanted: HeadFilter = _heads.EVERY) -> list[Phase]:
+        """Return the phases that the records name, in the order of their first day."""
+        return _heads.phases_of(self._database, scope, wanted)
+
+    def links_from(
+        self,
+        scope: str,
+        ids: Sequence[str],
+        *,
+        rels: Sequence[str] | None = None,
+        most: int | None = None,
+    ) -> dict[str, list[Link]]:
+        """Return the links that leave each of `ids`, at most `most` of each relation."""
+        return _links.links_from(self._database, scope, ids, rels=rels, most=most)
+
+    def links_to(
+        self,
+        scope: str,
+        ids: Sequence[str],
+        *,
+        rels: Sequence[str] | None = None,
+        most: int | None = None,
+    ) -> dict[str, list[Link]]:
+        """Return the links that arrive at each of `ids`, at most `most` of each relation."""
+        return _links.links_to(self._database, scope, ids, rels=rels, most=most)
+
+    def degrees(self, scope: str, ids: Sequence[str]) -> dict[str, dict[str, dict[str, int]]]:
+        """Return for each of `ids` how many links leave ("out") and arrive ("in"), by relation."""
+        return _links.degrees(self._database, scope, ids)
+
+    def edges(
+        self, scope: str, rels: Sequence[str] | None = None
+    ) -> tuple[list[str], list[str], list[str]]:
+        """Return all links of the scope as three columns: src, rel, dst; each edge once."""
+        return _links.edges(self._database, scope, rels)
 
     def iterate_links(self, scope: str) -> Iterator[Link]:
         """Yield every link of the scope, ordered by its source."""

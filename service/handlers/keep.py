@@ -80,8 +80,8 @@ def _refuse_capture(session: Session, scope: str, typed: str) -> None:
     capture_id = capture_id_of(scope, typed)
     if session.store.capture(scope, capture_id) is None:
         return
-    links = session.store.links_to(scope, capture_id)
-    record_id = next((link.src for link in links if link.rel == "quotes"), None)
+    quotes = session.store.links_to(scope, [capture_id], rels=["quotes"]).get(capture_id, [])
+    record_id = next((link.src for link in quotes), None)
     instead = (
         f"Edit the record that quotes it ({record_id})." if record_id else ("No record quotes it.")
     )

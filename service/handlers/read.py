@@ -27,7 +27,8 @@ def handle_show(session: Session, scope: str, request: ask.ShowRequest) -> answe
         )
     if capture and request.versions:
         raise UsageError("A capture has no versions, since words never change; leave versions out.")
-    links = [*store.links_from(scope, [id_]).get(id_, []), *store.links_to(scope, id_)]
+    both = (store.links_from(scope, [id_]), store.links_to(scope, [id_]))
+    links = [link for found in both for link in found.get(id_, [])]
     return answer.ShowResult(
         scope=scope,
         record=record_view(versions[-1]) if versions else None,

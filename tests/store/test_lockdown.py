@@ -113,7 +113,7 @@ def test_a_value_is_never_a_statement(store: Store, hostile: str) -> None:
     assert store.page_heads(hostile, limit=1, kind=hostile, topic=hostile, after=hostile) == []
     assert store.page_captures(hostile, limit=1, after=hostile) == []
     assert store.links_from(hostile, [hostile]) == {}
-    assert store.links_to(hostile, hostile) == []
+    assert store.links_to(hostile, [hostile]) == {}
     assert list(store.iterate_captures(hostile)) == []
     assert list(store.iterate_heads(hostile)) == []
     assert store.changes_since(hostile, 0) == []

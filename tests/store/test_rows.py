@@ -260,7 +260,7 @@ def test_links_are_found_from_both_ends_and_kept_once(store: Store, rows: Any, p
     put(store, links)
 
     assert store.links_from("me", [a, c, new_id()]) == {a: links[:3], c: links[3:]}
-    assert store.links_to("me", b) == links
+    assert store.links_to("me", [b]) == {b: links}
     assert list(store.iterate_links("me")) == links
     assert len(store.changes_since("me", 0)) == len(links)
 
@@ -282,7 +282,7 @@ def test_no_read_crosses_scopes(store: Store, rows: Any, put: Put) -> None:
         assert [r.gist for r in store.versions(scope, record_id)] == [scope]
         assert [r.gist for r in store.iterate_heads(scope)] == [scope]
         assert [r.gist for r in store.page_heads(scope, limit=9)] == [scope]
-        assert [k.attrs["in"] for k in store.links_to(scope, capture_id)] == [scope]
+        assert [k.attrs["in"] for k in store.links_to(scope, [capture_id])[capture_id]] == [scope]
         assert store.links_from(scope, [record_id])[record_id][0].attrs == {"in": scope}
         assert set(store.counts(scope).values()) == {1}
         assert len(store.changes_since(scope, 0)) == 3
