@@ -13,6 +13,7 @@ from shiyi.core.errors import UsageError
 from shiyi.core.text import visible
 
 _ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+_TRACE_ID = re.compile("[0-9]{24}")
 _SCOPE_CHARACTERS = frozenset("_.@+:-")
 _MAX_SCOPE = 64
 MAX_EXTERNAL_ID = 512
@@ -26,6 +27,11 @@ def new_id() -> str:
 def is_id(text: str) -> bool:
     """Tell whether `text` has the form of an id."""
     return _ID.fullmatch(text) is not None
+
+
+def is_trace_id(text: str) -> bool:
+    """Tell whether `text` has the form of the id of a trace."""
+    return _TRACE_ID.fullmatch(text) is not None
 
 
 def derived_id(scope: str, key: str) -> str:

@@ -2,14 +2,17 @@
 
 import os
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
 from shiyi.core.errors import UsageError
 
 SETTINGS_FILE = "settings.toml"
+_MOST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,8 @@ class Settings:
     query_prompt, passage_prompt: put before the text; empty means the model's own.
     scope: used when a command names none.
     tokens: the counter behind budgets: `o200k`, `cl100k` or `bytes`.
+    traces: `on` or `off`: whether it is kept what each question was answered from.
+    trace_days, trace_most: how old a trace may become, and how many a scope keeps.
     """
 
     model: str = "default"
@@ -28,6 +33,9 @@ class Settings:
     passage_prompt: str = ""
     scope: str = "me"
     tokens: str = "o200k"
+    traces: str = "on"
+    trace_days: int = 30
+    trace_most: int = 10_000
 
 
 def home_directory(given: str | os.PathLike[str] | None = None) -> Path:
@@ -56,16 +64,34 @@ def load_settings(home: Path, **given: str | None) -> Settings:
     Raises UsageError for a settings file that cannot be read or is not TOML, an unknown name or a
     wrong type.
     """
-    names = {field.name for field in fields(Settings)}
-    from_file = _read_settings_file(home / SETTINGS_FILE, names)
+    kinds = {field.name: type(field.default) for field in fields(Settings)}
+    from_file = _read_settings_file(home / SETTINGS_FILE, kinds)
     from_environment = {
-        name: value for name in names if (value := os.environ.get(f"SHIYI_{name.upper()}"))
+        name: _typed(f"SHIYI_{name.upper()}", value, kind)
+        for name, kind in kinds.items()
+        if (value := os.environ.get(f"SHIYI_{name.upper()}"))
     }
     chosen = {name: value for name, value in given.items() if value is not None}
-    return replace(Settings(), **{**from_file, **from_environment, **chosen})
+    return _checked(replace(Settings(), **{**from_file, **from_environment, **chosen}))
 
 
-def _read_settings_file(path: Path, names: set[str]) -> dict[str, str]:
+def _typed(name: str, value: str, kind: type) -> Any:
+    try:
+        return kind(value)
+    except ValueError:
+        raise UsageError(f"{name} is a whole number.") from None
+
+
+def _checked(settings: Settings) -> Settings:
+    if settings.traces not in {"on", "off"}:
+        raise UsageError('The setting traces is "on" or "off".')
+    for name in ("trace_days", "trace_most"):
+        if not 1 <= getattr(settings, name) <= _MOST:
+            raise UsageError(f"The setting {name} is a number from 1 to {_MOST}.")
+    return settings
+
+
+def _read_settings_file(path: Path, kinds: Mapping[str, type]) -> dict[str, Any]:
     try:
         content = tomllib.loads(path.read_text("utf-8-sig"))
     except (FileNotFoundError, NotADirectoryError):
@@ -77,10 +103,11 @@ def _read_settings_file(path: Path, names: set[str]) -> dict[str, str]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not valid TOML: {error}. Correct it or remove it.") from None
     for name, value in content.items():
-        if name not in names:
+        if name not in kinds:
             raise UsageError(
-                f"{path}: unknown setting {name!r}; known: {', '.join(sorted(names))}."
+                f"{path}: unknown setting {name!r}; known: {', '.join(sorted(kinds))}."
             )
-        if not isinstance(value, str):
-            raise UsageError(f"{path}: {name} is a text in quotes, not {type(value).__name__}.")
+        if type(value) is not kinds[name]:
+            wanted = "a text in quotes" if kinds[name] is str else "a whole number"
+            raise UsageError(f"{path}: {name} is {wanted}, not {type(value).__name__}.")
     return content

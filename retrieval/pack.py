@@ -8,6 +8,7 @@ from shiyi.models.tokens import TokenCounter
 from shiyi.retrieval.results import SearchResult, Truncated
 
 MIN_BUDGET = 200  # tokens
+ANY_TRACE = "0" * 24  # costs what any id of a trace costs
 _Cost = Callable[[SearchResult], int]
 
 
@@ -22,11 +23,13 @@ def pack(result: SearchResult, budget: int, counter: TokenCounter) -> SearchResu
     """
     if budget < MIN_BUDGET:
         raise UsageError(f"The budget is {budget} tokens; give at least {MIN_BUDGET}.")
-    # The number itself is part of the answer; as many nines cost as much as any that fits.
+    # The number itself is part of the answer; as many nines cost as much as any that fits. The id
+    # of a trace costs the same whatever it is, and is counted whether one is kept or not.
     nines = 10 ** len(str(budget)) - 1
 
     def cost(answer: SearchResult) -> int:
-        return counter.count(_with(answer, tokens=nines).model_dump_json())
+        whole = _with(answer, tokens=nines, trace=ANY_TRACE)
+        return counter.count(whole.model_dump_json())
 
     packed, used = result, cost(result)
     if used > budget:  # usually everything fits, and counting is what takes time here

@@ -4,7 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-Outcome = Literal["found", "empty"]
+from shiyi.retrieval.outcome import Outcome
+
 Mode = Literal["hybrid", "keyword"]
 
 
@@ -103,3 +104,4 @@ class SearchResult(BaseModel):
     truncated: Truncated
     tokens: int = Field(description="what this answer costs as compact JSON, at most the budget")
     counter: str
+    trace: str | None = Field(None, description="the id of the trace; null when none was kept")

@@ -1,5 +1,7 @@
 """Search: the plain list of hits, each with its reasons."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from shiyi.core.errors import ModelUnavailableError
@@ -12,65 +14,128 @@ from shiyi.models.tokens import TokenCounter
 from shiyi.retrieval.candidates import gather, only_named
 from shiyi.retrieval.fuse import Evidence, Fused, fuse, knows_something
 from shiyi.retrieval.hits import Found, collect_hits
+from shiyi.retrieval.outcome import Outcome
 from shiyi.retrieval.pack import pack
 from shiyi.retrieval.query import MAX_LIMIT, MAX_QUERY, Asked, Query, read_query
-from shiyi.retrieval.results import Basis, Hit, SearchResult, TimeRead, Truncated
-from shiyi.retrieval.when import Reading
+from shiyi.retrieval.results import Hit, SearchResult, Truncated
+from shiyi.retrieval.trace import SILENT, Tracer, basis_of, time_read
 from shiyi.store.kinds import LAYERS
 
-__all__ = ["MAX_LIMIT", "MAX_QUERY", "Query", "search"]
+__all__ = ["MAX_LIMIT", "MAX_QUERY", "Finding", "Query", "find", "search"]
 _SHOWN_TERMS = 16
 _SELF = LAYERS.index("self")
 _LEAST = 0.1  # of the best score; what has less only costs tokens
 _POOL = 8  # candidates looked at for each hit asked for, before the same words are folded
 
 
-def search(indexes: Indexes, scope: str, query: Query, counter: TokenCounter) -> SearchResult:
-    """Find the memories of `scope` that fit the query best.
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one question found, before any of it is fitted to a budget.
+
+    slots, evidence and fused are of the documents that were scored, allowed (bool) of all of
+    them. known: something stands out. hybrid: vectors took part.
+    """
+
+    outcome: Outcome
+    asked: Asked
+    index: ScopeIndex
+    allowed: Array
+    slots: Array
+    evidence: Evidence
+    fused: Fused
+    hits: list[Hit]
+    known: bool
+    hybrid: bool
+    notes: list[str]
+
+
+def search(
+    indexes: Indexes, scope: str, query: Query, counter: TokenCounter, trace: Tracer = SILENT
+) -> SearchResult:
+    """Find the memories of `scope` that fit the query best, and tell the trace how.
 
     Raises UsageError for a query without a word, number or sign, or longer than MAX_QUERY.
     """
-    asked = read_query(query)
+    found = find(indexes, scope, query, trace)
+    result = SearchResult(
+        outcome=found.outcome,
+        mode="hybrid" if found.hybrid else "keyword",
+        weak=bool(found.hits) and not found.known,
+        terms=sorted(set(found.asked.terms))[:_SHOWN_TERMS],
+        times=[time_read(time) for time in found.asked.times],
+        hits=found.hits,
+        basis=basis_of(found.evidence, found.fused),
+        notes=found.notes,
+        truncated=Truncated(omitted=0),
+        tokens=0,
+        counter=counter.name,
+    )
+    with trace.stage("pack"):
+        packed = pack(result, query.budget, counter)
+    trace.chose(hit.id for hit in packed.hits)
+    trace.left_out("budget", (hit.id for hit in found.hits[len(packed.hits) :]))
+    return packed
+
+
+def find(indexes: Indexes, scope: str, query: Query, trace: Tracer = SILENT) -> Finding:
+    """Find as `search` does, whatever it costs to show.
+
+    Raises UsageError as `search` does.
+    """
+    with trace.stage("read"):
+        asked = read_query(query)
     use_vectors = "dense" in query.channels
-    index = indexes.get(scope, vectors=use_vectors)
-    notes = list(indexes.notes)
-    allowed = only_named(index, query.text, index.allowed(query.filter, asked.now))
-    vectors, calibration = _encode(indexes, index, asked, notes) if use_vectors else (None, None)
-    slots, evidence = gather(index, asked, allowed, vectors, words="lexical" in query.channels)
-    calibration = calibration or Calibration.identity(1, "")
-    fused = fuse(evidence, calibration, query.without, by_meaning=asked.by_meaning)
-    hits: list[Hit] = []
+    with trace.stage("index"):
+        index = indexes.get(scope, vectors=use_vectors)
+        notes = list(indexes.notes)
+    with trace.stage("filter"):
+        allowed = only_named(index, query.text, index.allowed(query.filter, asked.now))
+    with trace.stage("encode"):
+        vectors, own = _encode(indexes, index, asked, notes) if use_vectors else (None, None)
+    trace.uses(index, own)
+    with trace.stage("candidates"):
+        slots, evidence = gather(index, asked, allowed, vectors, words="lexical" in query.channels)
+    with trace.stage("fuse"):
+        calibration = own or Calibration.identity(1, "")
+        fused = fuse(evidence, calibration, query.without, by_meaning=asked.by_meaning)
+        known = knows_something(evidence, calibration)
     # A remark wants whatever it recalls; only a question can be told that nothing is known.
-    known = knows_something(evidence, calibration)
     answered = known or query.weak or asked.remark
-    pool = query.limit * _POOL if answered else 0
+    with trace.stage("choose"):
+        hits: list[Hit] = []
+        if answered:
+            hits = _choose(index, asked, query, slots=slots, evidence=evidence, fused=fused)
+    trace.ranked(
+        asked, index, slots, evidence, fused, hybrid=vectors is not None, known=known,
+        answered=answered, least=0.0 if query.weak else _LEAST,
+    )  # fmt: skip
+    trace.same_words({other: hit.id for hit in hits for other in hit.also})
+    outcome: Outcome = "found" if hits else "empty"
+    if query.channels == {"dense"} and vectors is None and len(index):
+        outcome, notes = "unavailable", _what_is_missing(notes)
+    elif not hits:
+        notes += _could_widen(index, evidence.searched)
+    elif not known:
+        notes.append("Nothing stands out; these are only the nearest.")
+    hybrid = vectors is not None
+    return Finding(
+        outcome, asked, index, allowed, slots, evidence, fused, hits, known, hybrid, notes
+    )
+
+
+def _choose(
+    index: ScopeIndex, asked: Asked, query: Query, *, slots: Array, evidence: Evidence, fused: Fused
+) -> list[Hit]:
+    """Return the hits, best first, from as many candidates as it takes."""
+    hits: list[Hit] = []
+    pool = query.limit * _POOL
     while pool and len(hits) < query.limit:
         order = _rank(index, slots, fused, pool, everything=query.weak)
         found = [Found(int(slots[p]), int(p)) for p in order]
         hits = collect_hits(index, found, evidence, fused, asked.terms, limit=query.limit)
         # Many fragments of one long text may have taken all the room.
         pool = pool * _POOL if len(order) == pool else 0
-    if not hits:
-        notes += _could_widen(index, evidence.searched)
-    elif not known:
-        notes.append("Nothing stands out; these are only the nearest.")
-    return pack(
-        SearchResult(
-            outcome="found" if hits else "empty",
-            mode="hybrid" if vectors is not None else "keyword",
-            weak=bool(hits) and not known,
-            terms=sorted(set(asked.terms))[:_SHOWN_TERMS],
-            times=[_time_read(time) for time in asked.times],
-            hits=hits,
-            basis=_basis(evidence, fused),
-            notes=notes,
-            truncated=Truncated(omitted=0),
-            tokens=0,
-            counter=counter.name,
-        ),
-        query.budget,
-        counter,
-    )
+    return hits
 
 
 def _encode(
@@ -119,27 +184,6 @@ def _rank(
     return [int(p) for p in positions[order][:pool]]
 
 
-def _time_read(time: Reading) -> TimeRead:
-    first, last = time.intervals[0]
-    return TimeRead(
-        text=time.text,
-        start=None if first is None else first.isoformat(),
-        end=None if last is None else last.isoformat(),
-        certain=time.certain,
-    )
-
-
-def _basis(evidence: Evidence, fused: Fused) -> Basis:
-    some = bool(evidence.embedded.any())
-    return Basis(
-        searched=evidence.searched,
-        spread=round(fused.spread, 4) if some else None,
-        gate=round(fused.gate, 4),
-        best_bm25=round(fused.best_bm25, 4),
-        best_cosine=round(float(evidence.cosine[evidence.embedded].max()), 4) if some else None,
-    )
-
-
 def _could_widen(index: ScopeIndex, searched: int) -> list[str]:
     if not len(index):
         return ["This scope holds nothing yet; add something with `shiyi remember`."]
@@ -151,3 +195,9 @@ def _could_widen(index: ScopeIndex, searched: int) -> list[str]:
     if left_out:
         nothing += f" The filters leave {left_out} documents out."
     return [nothing]
+
+
+def _what_is_missing(notes: list[str]) -> list[str]:
+    """Return the notes for who asked by meaning alone, of a scope in which that cannot be."""
+    missing = [note.removeprefix("Keywords only: ") for note in notes]
+    return ["Nothing was searched: by meaning alone there is nothing to go by.", *missing]

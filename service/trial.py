@@ -50,7 +50,7 @@ def open_trial(settings: Settings | str, without: Collection[str] = ()) -> Itera
     ):
         if isinstance(settings, str):
             settings = replace(session.settings, model=settings)
-        session.settings = settings
+        session.settings = replace(settings, traces="off")
         trial = Trial(session, words_only="vector" in without)
         trial.take_vectors()
         try:

@@ -9,6 +9,7 @@ import click
 
 from shiyi.core.text import visible
 from shiyi.eval.findings import CellComparison, Change
+from shiyi.retrieval.outcome import EXIT_CODES, Outcome
 from shiyi.retrieval.results import Hit, Passage
 from shiyi.service.operations import Operation
 from shiyi.service.responses import (
@@ -50,9 +51,10 @@ def render(operation: Operation, answer: Any) -> str:
 
 
 def exit_code(answer: Any) -> int:
-    """Return 0, 1 for nothing found or a gate not held, 3 for a partial import, 5 for a fault."""
-    if isinstance(answer, SearchResult):
-        return 0 if answer.outcome == "found" else _NOTHING
+    """Return that of the outcome, 1 for nothing listed or a gate not held, 3 and 5 for faults."""
+    outcome: Outcome | None = getattr(answer, "outcome", None)
+    if outcome is not None:
+        return EXIT_CODES[outcome]
     if isinstance(answer, ListResult):
         return 0 if answer.items else _NOTHING
     if isinstance(answer, ImportResult) and answer.failed:

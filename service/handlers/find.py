@@ -9,6 +9,7 @@ from shiyi.retrieval.search import Query, search
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
 from shiyi.service.session import Session
+from shiyi.service.tracing import Tracing
 from shiyi.store.kinds import DURABLE_LAYERS
 
 _CHANNELS = {
@@ -33,11 +34,12 @@ def handle_search(session: Session, scope: str, request: ask.SearchRequest) -> a
         now=parse_timestamp(request.now) if request.now else None,
     )
     counter = get_counter(session.settings.tokens)
-    found = search(session.indexes, scope, query, counter)
-    notes = missing or [*session.lost(), *found.notes]
-    if notes == found.notes:
-        return found
-    return pack(found.model_copy(update={"notes": notes}), request.budget, counter)
+    with Tracing(session, "search", scope, request) as trace:
+        found = search(session.indexes, scope, query, counter, trace)
+        notes = missing or [*session.lost(), *found.notes]
+        if notes != found.notes:
+            found = pack(found.model_copy(update={"notes": notes}), request.budget, counter)
+        return trace.answer(found)
 
 
 def _filter(request: ask.SearchRequest) -> Filter:

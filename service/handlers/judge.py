@@ -79,7 +79,8 @@ class _Pooled:
             "channel": channel,
         }  # fmt: skip
         try:
-            found = invoke(self._session, "search", asked, scope=self._scope)
+            with self._session.traces_to(None):
+                found = invoke(self._session, "search", asked, scope=self._scope)
         except UsageError:  # nothing in it that could be looked for
             return []
         assert isinstance(found, answer.SearchResult)

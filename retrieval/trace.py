@@ -1,0 +1,216 @@
+"""Collecting what a call does, on its way, for next to nothing; off, for nothing at all.
+
+A retrieval function takes a `Tracer` and tells it what it reads, ranks and chooses.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from shiyi.indexer.index import ScopeIndex
+from shiyi.indexer.segment import Array
+from shiyi.models.calibration import Calibration
+from shiyi.retrieval.fuse import Evidence, Fused
+from shiyi.retrieval.query import Asked
+from shiyi.retrieval.results import Basis, TimeRead
+from shiyi.retrieval.traced import Fate
+from shiyi.retrieval.when import Reading
+
+_RANKED = 24  # of the fused ranking
+_OF_CHANNEL = 10
+_TERMS = 64
+_PARTS = ("score", "dense", "lexical", "exact", "time", "neighbour", "source")
+_DIGITS = 4
+
+
+class Tracer:
+    """What one call told so far. Every method returns at once when it is not `on`."""
+
+    def __init__(self, *, on: bool) -> None:
+        self.on = on
+        self.name = "asked"  # of the next question
+        self.questions: list[dict[str, Any]] = []
+        self.engine: dict[str, Any] | None = None
+        self.chosen: list[str] = []
+        self._forms: dict[str, str] = {}
+        self._left_out: dict[str, list[str]] = {}
+        self._same: dict[str, str] = {}
+        self._stages: dict[str, float] = {}
+        self._began = time.perf_counter() if on else 0.0
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Count the time of the block under a name."""
+        if not self.on:
+            yield
+            return
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            took = time.perf_counter() - start
+            self._stages[name] = self._stages.get(name, 0.0) + took
+
+    def uses(self, index: ScopeIndex, calibration: Calibration | None) -> None:
+        """Note what answers; the calibration is None when no vectors take part."""
+        if not self.on:
+            return
+        generation = index.generation
+        self.engine = {
+            "model": calibration.model if calibration else None,
+            "calibration": calibration.digest if calibration else None,
+            "generation": generation.directory.name if generation else None,
+            "sequence": index.seq,
+            "documents": len(index),
+        }
+
+    def ranked(
+        self, asked: Asked, index: ScopeIndex, slots: Array, evidence: Evidence, fused: Fused,
+        *, hybrid: bool, known: bool, answered: bool, least: float,
+    ) -> None:  # fmt: skip
+        """Note a question and its best candidates.
+
+        known: something is above the evidence floor; answered: what is found is shown. least is
+        the share of the best score under which a candidate is junk.
+        """
+        if not self.on:
+            return
+        best = _best(fused.score, _RANKED)
+        channels = {
+            "meaning": (evidence.cosine, _best(evidence.cosine, _OF_CHANNEL)),
+            "words": (evidence.bm25, _best(evidence.bm25, _OF_CHANNEL)),
+            "identifiers": (evidence.exact, _best(evidence.exact, _OF_CHANNEL)),
+            "time": (evidence.time, _best(evidence.time, _OF_CHANNEL)),
+        }
+        ids = _ids(index, slots, [best, *(places for _, places in channels.values())])
+        self.questions.append({
+            "name": self.name, "text": asked.text, "terms": sorted(set(asked.terms))[:_TERMS],
+            "times": [time_read(time).model_dump() for time in asked.times],
+            "remark": asked.remark, "by_meaning": asked.by_meaning, "known": known,
+            "mode": "hybrid" if hybrid else "keyword",
+            "filtered": len(index) - evidence.searched,
+            "basis": basis_of(evidence, fused).model_dump(),
+            "channels": {
+                name: _scored(ids, places, values)
+                for name, (values, places) in channels.items() if len(places)
+            },
+            "ranking": _ranking(ids, best, fused, answered=answered, least=least),
+        })  # fmt: skip
+
+    def chose(self, ids: Iterable[str]) -> None:
+        """Note what is shown, in order."""
+        if self.on:
+            known = set(self.chosen)
+            self.chosen += [id_ for id_ in dict.fromkeys(ids) if id_ not in known]
+
+    def stepped_down(self, forms: Mapping[str, str]) -> None:
+        """Note what is shown in a smaller form than it could have, by id."""
+        if self.on:
+            self._forms.update(forms)
+
+    def same_words(self, shown: Mapping[str, str]) -> None:
+        """Note, by id, the one of the same words that is shown in its place."""
+        if self.on:
+            self._same.update(shown)
+
+    def left_out(self, why: Fate, ids: Iterable[str]) -> None:
+        """Note what was ranked high enough and yet is not shown."""
+        if self.on and (given := list(ids)):
+            self._left_out.setdefault(why, []).extend(given)
+
+    def told(self) -> dict[str, Any]:
+        """Return everything, as JSON can hold it."""
+        fates: dict[str, str] = dict.fromkeys(self._same, "same words")
+        for why, ids in self._left_out.items():
+            fates.update(dict.fromkeys(ids, why))
+        fates.update(dict.fromkeys(self.chosen, "chosen"))
+        fates.update(dict.fromkeys(self._forms, "stepped down"))
+        for question in self.questions:
+            for line in question["ranking"]:
+                line["fate"] = fates.get(line["id"], line["fate"])
+                if line["fate"] == "same words":
+                    line["of"] = self._same[line["id"]]
+        took = {**self._stages, "all": time.perf_counter() - self._began}
+        return {
+            "questions": self.questions, "chosen": self.chosen, "stepped_down": self._forms,
+            "left_out": self._left_out,
+            "stages": {name: round(1000 * seconds, 3) for name, seconds in took.items()},
+        }  # fmt: skip
+
+
+SILENT = Tracer(on=False)
+
+
+def time_read(time: Reading) -> TimeRead:
+    """Return what a time word was read as, for an answer."""
+    first, last = time.intervals[0]
+    return TimeRead(
+        text=time.text,
+        start=None if first is None else first.isoformat(),
+        end=None if last is None else last.isoformat(),
+        certain=time.certain,
+    )
+
+
+def basis_of(evidence: Evidence, fused: Fused) -> Basis:
+    """Return what the scores of a question were measured by."""
+    some = bool(evidence.embedded.any())
+    return Basis(
+        searched=evidence.searched,
+        spread=round(fused.spread, 4) if some else None,
+        gate=round(fused.gate, 4),
+        best_bm25=round(fused.best_bm25, 4),
+        best_cosine=round(float(evidence.cosine[evidence.embedded].max()), 4) if some else None,
+    )
+
+
+def _best(values: Array, most: int) -> Array:
+    """Return the positions of the largest values above 0, largest first."""
+    places = np.flatnonzero(values > 0)
+    if len(places) > most:
+        places = places[np.argpartition(values[places], -most)[-most:]]
+    best: Array = places[np.argsort(-values[places], kind="stable")]
+    return best
+
+
+def _ids(index: ScopeIndex, slots: Array, places: Sequence[Array]) -> dict[int, str]:
+    """Return the id at each position."""
+    wanted = list(dict.fromkeys(np.concatenate(places).tolist()))
+    found = index.columns.rows(slots[wanted])["id"] if wanted else ()
+    return {place: id_.decode("ascii") for place, id_ in zip(wanted, found, strict=True)}
+
+
+def _scored(ids: Mapping[int, str], places: Array, values: Array) -> list[dict[str, Any]]:
+    """Return candidates of a channel; of a long text its best fragment."""
+    scores = np.round(values[places], _DIGITS).tolist()
+    found: dict[str, float] = {}
+    for place, score in zip(places.tolist(), scores, strict=True):
+        found.setdefault(ids[place], score)
+    return [{"id": id_, "score": score} for id_, score in found.items()]
+
+
+def _ranking(
+    ids: Mapping[int, str], best: Array, fused: Fused, *, answered: bool, least: float
+) -> list[dict[str, Any]]:
+    """Return candidates by score, and why each would not be shown if it were not."""
+    columns = [np.round(getattr(fused, name)[best], _DIGITS).tolist() for name in _PARTS]
+    speaks = fused.speaks[best]
+    speaking = fused.score[fused.speaks]
+    bound = least * float(speaking.max(initial=0.0)) if answered else 0.0
+    found: dict[str, dict[str, Any]] = {}
+    for place, speaking, parts in zip(
+        best.tolist(), speaks.tolist(), zip(*columns, strict=True), strict=True
+    ):
+        fate = "limit"
+        if not answered:
+            fate = "floor"
+        elif not speaking:
+            fate = "silent"
+        elif parts[0] < bound:
+            fate = "junk"
+        line = {"id": ids[place], **dict(zip(_PARTS, parts, strict=True)), "fate": fate}
+        found.setdefault(ids[place], line)
+    return list(found.values())

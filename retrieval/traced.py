@@ -1,0 +1,131 @@
+"""What a trace says. Of stored texts it has ids only; its words are those of the question."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from shiyi.retrieval.outcome import Outcome
+from shiyi.retrieval.results import Basis, Mode, TimeRead
+
+Fate = Literal[
+    "chosen",
+    "stepped down",  # shown in a smaller form, for want of budget
+    "same words",  # shown by the other of the two
+    "limit",
+    "budget",
+    "junk",  # too little beside the best
+    "silent",  # nothing in it speaks for itself
+    "floor",  # nothing stands out, so nothing is known
+    "held back",  # superseded, or beside the question, and only counted
+]
+
+
+class Scored(BaseModel):
+    """A candidate of one channel."""
+
+    id: str
+    score: float
+
+
+class Ranked(BaseModel):
+    """A candidate of the fused ranking: the parts of its score, and what became of it."""
+
+    id: str
+    score: float
+    dense: float
+    lexical: float
+    exact: float
+    time: float
+    neighbour: float
+    source: float
+    fate: Fate
+    of: str | None = Field(None, description="the id that is shown in its place")
+
+
+class Question(BaseModel):
+    """One question, as it was read, and what there was to answer it."""
+
+    name: str
+    text: str
+    terms: list[str]
+    times: list[TimeRead]
+    remark: bool
+    by_meaning: bool
+    mode: Mode
+    filtered: int = Field(description="documents that the filters leave out")
+    known: bool = Field(description="something stands above the evidence floor")
+    basis: Basis
+    channels: dict[str, list[Scored]] = Field(description="the best of each channel, ids only")
+    ranking: list[Ranked] = Field(description="the best by fused score")
+
+
+class Engine(BaseModel):
+    """What answered: where any of it differs, so may the answer."""
+
+    version: str
+    analyzer: str
+    counter: str
+    model: str | None = Field(description="the fingerprint of the model; null for keywords alone")
+    calibration: str | None
+    generation: str | None = Field(description="the generation of the index; null before the first")
+    sequence: int = Field(description="the newest change that the index held")
+    documents: int
+
+
+class Trace(BaseModel):
+    """What one call did, and why its answer is what it is."""
+
+    id: str
+    at: str = Field(description="when it was asked")
+    operation: str
+    request: dict[str, Any] = Field(description="as it was asked")
+    outcome: Outcome
+    error: str | None = Field(None, description="the code of the error that ended it")
+    questions: list[Question]
+    chosen: list[str]
+    stepped_down: dict[str, str] = Field(description="the form that was shown, by id")
+    left_out: dict[str, list[str]] = Field(description="ids by the reason")
+    tokens: int | None
+    engine: Engine | None
+    stages: dict[str, float] = Field(description="milliseconds by stage, the whole last")
+
+
+class TraceLine(BaseModel):
+    """A trace in a list."""
+
+    id: str
+    at: str
+    operation: str
+    outcome: Outcome
+    text: str
+    chosen: int
+    milliseconds: float
+
+
+class Changed(BaseModel):
+    """One thing that is not as it was."""
+
+    what: str
+    before: str | None
+    now: str | None
+
+
+class Replay(BaseModel):
+    """The same call today, beside what it did then."""
+
+    same: bool = Field(description="the outcome is the same, and so are the ids and their order")
+    outcome: Outcome
+    came: list[str]
+    went: list[str]
+    moved: list[str] = Field(description="ids whose order among those of both answers changed")
+    changed: list[Changed] = Field(description="of the index, the model, the settings")
+
+
+class TraceResult(BaseModel):
+    """One trace, or the newest ones."""
+
+    scope: str
+    trace: Trace | None
+    replay: Replay | None
+    traces: list[TraceLine]
+    notes: list[str]

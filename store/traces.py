@@ -1,0 +1,186 @@
+"""Traces: what each question was answered from, kept beside the truth and apart from it.
+
+    traces/<sha256 of the scope>/<id of the first trace>.json-seq
+
+Segments are JSON text sequences (RFC 7464): each trace is written by one append, after a record
+separator, so that a torn one spoils no other. An append waits for no disk: a killed process loses
+nothing, a power cut perhaps the newest. Ids begin with the time, so the names of the segments say
+what is in them, and pruning removes whole segments.
+"""
+
+import hashlib
+import json
+import os
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from shiyi.core.files import make_private_directory, write_atomically
+from shiyi.core.ids import is_trace_id
+
+Content = dict[str, Any]  # what JSON can hold, with the id under "id"
+DIRECTORY = "traces"
+_SEPARATOR, _END = b"\x1e", b"\n"
+_SUFFIX = ".json-seq"
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+_MOST_OF_SEGMENT = 512  # traces
+_SEGMENTS = 8  # of `most` traces at the least, so that a whole one can be spared
+_DAY = 86_400_000  # milliseconds
+
+
+class Traces:
+    """The traces of one home. No failure to keep one reaches whoever asked the question."""
+
+    def __init__(self, home: Path, *, days: int, most: int) -> None:
+        """Keep, in each scope, at most `most` traces, and none that is older than `days`."""
+        self._root = home / DIRECTORY
+        self._days, self._most = days, most
+        self._in_segment = max(1, min(_MOST_OF_SEGMENT, most // _SEGMENTS))
+        self._lock = threading.Lock()
+        self._open: dict[str, tuple[Path, int]] = {}  # by scope: the newest segment, its traces
+
+    def keep(self, scope: str, content: Content) -> bool:
+        """Append a trace; tell whether it was kept."""
+        text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+        line = _SEPARATOR + text.encode("utf-8", "backslashreplace") + _END
+        try:
+            with self._lock:
+                self._append(scope, content["id"], line)
+        except OSError:
+            return False
+        return True
+
+    def find(self, scope: str, trace_id: str) -> Content | None:
+        """Return one trace, or None when there is none in this scope, or not any more."""
+        if trace_id < self._oldest():
+            return None
+        # It lies in the last segment that began before it, unless the clock went back.
+        segments = self._segments(scope)[::-1]
+        segments.sort(key=lambda path: path.stem > trace_id)
+        found = (one for path in segments for one in _read(path, trace_id) if one["id"] == trace_id)
+        return next(found, None)
+
+    def newest(self, scope: str, limit: int) -> list[Content]:
+        """Return up to `limit` traces, newest first."""
+        oldest, found = self._oldest(), list[Content]()
+        for path in reversed(self._segments(scope)):
+            if len(found) >= limit:
+                break
+            found += [one for one in reversed(list(_read(path))) if one["id"] >= oldest]
+        return found[:limit]
+
+    def forget(self, scope: str, mentioning: str | None = None) -> int:
+        """Remove the traces of a scope, or those that mention an id; return how many went.
+
+        An id counts as mentioned wherever it stands, in the words of a question as well.
+        """
+        gone = 0
+        with self._lock:
+            self._open.pop(scope, None)
+            for path in self._segments(scope):
+                lines = _lines(path)
+                word = b"" if mentioning is None else mentioning.encode()
+                kept = [line for line in lines if word not in line]
+                gone += len(lines) - len(kept)
+                if not kept:
+                    path.unlink(missing_ok=True)
+                elif len(kept) < len(lines):
+                    write_atomically(path, b"".join(_SEPARATOR + line for line in kept))
+        return gone
+
+    def prune(self) -> None:
+        """Remove, in every scope, the segments that hold only what is too old."""
+        with self._lock, suppress(OSError):
+            for directory in self._root.iterdir() if self._root.is_dir() else ():
+                self._prune(sorted(directory.glob(f"*{_SUFFIX}")))
+
+    def _append(self, scope: str, trace_id: str, line: bytes) -> None:
+        path, count = self._open.get(scope) or self._newest_segment(scope)
+        if path is None or count >= self._in_segment or _ms(trace_id) - _ms(path.stem) >= _DAY:
+            path, count = self._directory(scope) / f"{trace_id}{_SUFFIX}", 0
+            make_private_directory(path.parent)
+            self._make_room(self._segments(scope))
+        descriptor = os.open(path, _FLAGS, 0o600)
+        try:
+            if os.write(descriptor, line) != len(line):
+                raise OSError("the disk is full")  # what was written is torn, and so not a trace
+        finally:
+            os.close(descriptor)
+        self._open[scope] = path, count + 1
+
+    def _newest_segment(self, scope: str) -> tuple[Path | None, int]:
+        segments = self._prune(self._segments(scope))
+        return (segments[-1], len(_lines(segments[-1]))) if segments else (None, 0)
+
+    def _make_room(self, segments: list[Path]) -> None:
+        """Remove what is too old, and so many of the oldest that a new segment fits."""
+        segments = self._prune(segments)
+        counts = [len(_lines(path)) for path in segments]
+        while counts and sum(counts) + self._in_segment > self._most:
+            segments.pop(0).unlink(missing_ok=True)
+            counts.pop(0)
+
+    def _prune(self, segments: list[Path]) -> list[Path]:
+        oldest = self._oldest()
+        for place, path in enumerate(segments):
+            ends = segments[place + 1].stem if place + 1 < len(segments) else None
+            if ends is None:  # the last one is filled for a day at the most
+                ends = f"{_ms(path.stem) + _DAY:013d}"
+            if ends >= oldest:
+                return segments[place:]
+            path.unlink(missing_ok=True)
+        return []
+
+    def _segments(self, scope: str) -> list[Path]:
+        """Return the segments of a scope, oldest first."""
+        found = self._directory(scope).glob(f"*{_SUFFIX}")
+        return sorted(path for path in found if is_trace_id(path.stem))
+
+    def _directory(self, scope: str) -> Path:
+        return self._root / hashlib.sha256(scope.encode()).hexdigest()[:32]
+
+    def _oldest(self) -> str:
+        """Return what the ids of all traces that are young enough do not sort before."""
+        return f"{max(0, now_ms() - self._days * _DAY):013d}"
+
+
+def new_trace_id() -> str:
+    """Return a fresh id: 24 digits, of which 13 are the milliseconds since 1970.
+
+    Digits, because token counters cut them in threes, whatever they are: an answer costs the same
+    with any id in it.
+    """
+    return f"{now_ms():013d}{secrets.randbelow(10**11):011d}"
+
+
+def now_ms() -> int:
+    """Return the milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def _ms(trace_id: str) -> int:
+    return int(trace_id[:13])
+
+
+def _lines(path: Path) -> list[bytes]:
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    return [part for part in content.split(_SEPARATOR) if part.endswith(_END)]
+
+
+def _read(path: Path, holding: str = "") -> Iterator[Content]:
+    """Yield the traces of a segment that hold a word, in order; what is torn is passed over."""
+    word = holding.encode()
+    for line in _lines(path):
+        if word not in line:
+            continue
+        with suppress(ValueError, TypeError, KeyError):
+            one = json.loads(line)
+            if is_trace_id(one["id"]):
+                yield one
