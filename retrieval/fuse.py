@@ -28,6 +28,7 @@ _SURE_COVERAGE = 0.6  # of the query in one document: named outright, whatever t
 _FOR_COVERAGE = 0.25  # what else than the cosine tells that something is known, in its unit
 _FOR_TIME = 0.2
 _FOR_REMARK = 0.06
+DOUBT = 0.04  # below the floor: what is nearest is shown, and marked as nothing that stands out
 _KEYWORD_FLOOR = 0.1  # without vectors; coverage tells little, so it is low
 
 
@@ -133,20 +134,21 @@ def fuse(
     )
 
 
-def knows_something(evidence: Evidence, calibration: Calibration) -> bool:
-    """Tell whether anything in the scope is about the query.
+def margin(evidence: Evidence, calibration: Calibration) -> float:
+    """Return by how much the evidence that the scope knows of the query lies above the floor.
 
     The best cosine counts, and with it how much of the query one document holds, whether there is
     anything of the time that it names, and whether it is a remark, which is less pointed. The best
     of n unrelated cosines grows with n, so the floor does too; it is lower where the nearest text
     is in another script than the query. An exact identifier, or a document that holds nearly all
-    that the query asks for, is an answer whatever the vectors say.
+    that the query asks for, is an answer whatever the vectors say: infinity. From zero on it is
+    known; down to -DOUBT it is doubtful.
     """
     coverage = float(evidence.coverage.max(initial=0.0))
     if evidence.exact.any() or coverage >= _SURE_COVERAGE:
-        return True
+        return float("inf")
     if not evidence.embedded.any():
-        return coverage >= _KEYWORD_FLOOR
+        return coverage - _KEYWORD_FLOOR
     nearest = int(np.where(evidence.embedded, evidence.cosine, -np.inf).argmax())
     grown = calibration.floor_slope * max(0.0, np.log2(max(evidence.searched, 1) / 100))
     floor = calibration.floor + grown
@@ -154,7 +156,7 @@ def knows_something(evidence: Evidence, calibration: Calibration) -> bool:
         floor -= _ACROSS_LANGUAGES
     timely = float(evidence.time.max(initial=0.0)) >= _SPEAKING_TIME
     support = _FOR_COVERAGE * coverage + _FOR_TIME * timely + _FOR_REMARK * evidence.remark
-    return bool(evidence.cosine[nearest] + support >= floor)
+    return float(evidence.cosine[nearest] + support - floor)
 
 
 def _spread(evidence: Evidence, calibration: Calibration) -> float:

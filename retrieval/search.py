@@ -12,7 +12,7 @@ from shiyi.indexer.segment import Array
 from shiyi.models.calibration import Calibration
 from shiyi.models.tokens import TokenCounter
 from shiyi.retrieval.candidates import gather, only_named
-from shiyi.retrieval.fuse import Evidence, Fused, fuse, knows_something
+from shiyi.retrieval.fuse import DOUBT, Evidence, Fused, fuse, margin
 from shiyi.retrieval.hits import Found, collect_hits
 from shiyi.retrieval.outcome import Outcome
 from shiyi.retrieval.pack import pack
@@ -98,9 +98,10 @@ def find(indexes: Indexes, scope: str, query: Query, trace: Tracer = SILENT) -> 
     with trace.stage("fuse"):
         calibration = own or Calibration.identity(1, "")
         fused = fuse(evidence, calibration, query.without, by_meaning=asked.by_meaning)
-        known = knows_something(evidence, calibration)
+        above = margin(evidence, calibration)
+    known = above >= 0
     # A remark wants whatever it recalls; only a question can be told that nothing is known.
-    answered = known or query.weak or asked.remark
+    answered = above >= -DOUBT or query.weak or asked.remark
     with trace.stage("choose"):
         hits: list[Hit] = []
         if answered:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shiyi.models.calibration import Calibration
 from shiyi.retrieval import fuse as fuse_module
-from shiyi.retrieval.fuse import Evidence, fuse, knows_something
+from shiyi.retrieval.fuse import DOUBT, Evidence, fuse, margin
 
 NONE = np.zeros(1, np.float32)
 E5 = Calibration(
@@ -29,6 +29,10 @@ def evidence(count: int, **given: Any) -> Evidence:
     }  # fmt: skip
     given = {k: np.array(v) if isinstance(v, list) else v for k, v in given.items()}
     return Evidence(**{**values, **given})
+
+
+def knows_something(evidence: Evidence, calibration: Calibration) -> bool:
+    return margin(evidence, calibration) >= 0
 
 
 def test_dense_counts_in_standard_deviations() -> None:
@@ -215,3 +219,10 @@ def test_what_says_nothing_lends_nothing() -> None:
 
     assert found.source.tolist() == [0, 0, 0]
     assert not found.speaks.any()
+
+
+def test_a_little_below_the_floor_is_doubtful() -> None:
+    """What is nearest is then shown, marked as nothing that stands out; further below it is not."""
+    assert -DOUBT < margin(evidence(1, cosine=[0.19], searched=100), E5) < 0
+    assert margin(evidence(1, cosine=[0.17], searched=100), E5) < -DOUBT
+    assert margin(evidence(1, exact=[1.0]), E5) == float("inf")
