@@ -40,8 +40,8 @@ from shiyi.models.tokens import TokenCounter
 from shiyi.retrieval.pack import MIN_BUDGET
 
 __all__ = [
-    "GAINS", "MIN_BUDGET", "Budgeted", "Format", "Frame", "Item", "Left", "Packed", "Section",
-    "Shown", "compact", "fingerprint_of", "notes_section", "pack_sections",
+    "GAINS", "MIN_BUDGET", "Budgeted", "Format", "Frame", "Item", "Left", "Order", "Packed",
+    "Section", "Shown", "compact", "fingerprint_of", "notes_section", "pack_sections",
 ]  # fmt: skip
 Format = Literal["json", "markdown"]
 Order = Literal["value", "top"]
@@ -102,15 +102,19 @@ class Left(BaseModel):
     stepped_down: dict[str, int] = Field(
         default_factory=dict, description="items shown in a smaller form than they have"
     )
-    resume: str | None = Field(None, description="the cursor that goes on with what is omitted")
+    resume: str | None = Field(
+        default=None, description="the cursor that goes on with what is omitted"
+    )
 
 
 class Budgeted(BaseModel):
     """What every answer with a budget has. `text` is what was budgeted and what a door prints."""
 
     outcome: Literal["found", "empty", "failed", "unavailable"]
-    notes: list[str] = Field(default_factory=list, description="what was missing or could be wider")
-    trace: str | None = Field(None, description="the id under which this call can be looked at")
+    notes: list[str] = Field(default_factory=list, description="what was missing or could widen")
+    trace: str | None = Field(
+        default=None, description="the id under which this call can be looked at"
+    )
     truncated: Left
     counter: str
     tokens: int = Field(description="what the text costs, at most the budget")

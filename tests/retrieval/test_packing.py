@@ -13,6 +13,7 @@ from shiyi.retrieval.packing import (
     Format,
     Frame,
     Item,
+    Order,
     Packed,
     Section,
     compact,
@@ -52,10 +53,17 @@ def frame(format_: Format, request: str = "one") -> Frame:
     return Frame(format=format_, fields={"outcome": "found", "trace": None}, request=request)
 
 
-def pack(drafts: Drafts, budget: int, counter: str, format_: Format, order: str, **more: str):
+def pack(
+    drafts: Drafts,
+    budget: int,
+    counter: str,
+    format_: Format,
+    order: Order,
+    resume: str | None = None,
+) -> Packed:
     return pack_sections(
         sections_of(drafts, format_), budget, get_counter(counter), frame(format_),
-        order=order, **more,  # type: ignore[arg-type]
+        order=order, resume=resume,
     )  # fmt: skip
 
 
@@ -64,7 +72,9 @@ def forms(packed: Packed) -> dict[tuple[str, str], int]:
 
 
 @given(DRAFTS, BUDGET, COUNTER, FORMAT, ORDER)
-def test_never_over_budget(drafts, budget, counter, format_, order) -> None:
+def test_never_over_budget(
+    drafts: Drafts, budget: int, counter: str, format_: Format, order: Order
+) -> None:
     """What the text costs is what is said, and at most the budget; twice the same."""
     budget += 200 * (counter == "bytes")
     packed = pack(drafts, budget, counter, format_, order)
@@ -74,7 +84,9 @@ def test_never_over_budget(drafts, budget, counter, format_, order) -> None:
 
 
 @given(DRAFTS, BUDGET, st.integers(0, 600), COUNTER, FORMAT, ORDER)
-def test_a_larger_budget_only_adds(drafts, budget, more, counter, format_, order) -> None:
+def test_a_larger_budget_only_adds(
+    drafts: Drafts, budget: int, more: int, counter: str, format_: Format, order: Order
+) -> None:
     """Every item stays, in a form that is never smaller."""
     budget += 200 * (counter == "bytes")
     small = forms(pack(drafts, budget, counter, format_, order))
@@ -84,7 +96,7 @@ def test_a_larger_budget_only_adds(drafts, budget, more, counter, format_, order
 
 
 @given(DRAFTS, BUDGET, FORMAT)
-def test_items_are_whole_and_counted(drafts, budget, format_) -> None:
+def test_items_are_whole_and_counted(drafts: Drafts, budget: int, format_: Format) -> None:
     """A form stands as it was given, in the order given, and what is missing is counted."""
     sections = sections_of(drafts, format_)
     packed = pack(drafts, budget, "o200k", format_, "value")
@@ -123,7 +135,9 @@ def test_items_are_whole_and_counted(drafts, budget, format_) -> None:
 
 
 @given(DRAFTS, st.lists(st.integers(230, 900), min_size=1, max_size=4), FORMAT)
-def test_the_cursor_goes_on_exactly_there(drafts, budgets, format_) -> None:
+def test_the_cursor_goes_on_exactly_there(
+    drafts: Drafts, budgets: list[int], format_: Format
+) -> None:
     """Pages, each with a budget of its own, show every item once."""
     pages = [pack(drafts, budgets[0], "o200k", format_, "value")]
     while (cursor := pages[-1].truncated.resume) is not None:
@@ -193,6 +207,7 @@ def test_counting_is_linear() -> None:
             self.characters = 0
 
         def count(self, text: str) -> int:
+            """Count, and note how much was counted."""
             self.characters += len(text)
             return get_counter().count(text)
 
