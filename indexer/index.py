@@ -208,6 +208,12 @@ class ScopeIndex:
         end = int(np.searchsorted(ids, id_.encode("ascii"), side="right"))
         return list(range(first + start, first + end))
 
+    def sorted_ids(self) -> list[Array]:
+        """Return the ids that are or were here, as arrays of S26, each ascending."""
+        ids = self.columns["id"]
+        base = len(self._base)
+        return [ids[: self._records], ids[self._records : base], np.sort(ids[base:])]
+
     def _region(self, kind: int) -> tuple[int, int]:
         """Return where the base documents of a type lie."""
         return (0, self._records) if kind == RECORD else (self._records, len(self._base))

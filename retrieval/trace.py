@@ -31,6 +31,7 @@ class Tracer:
 
     def __init__(self, *, on: bool) -> None:
         self.on = on
+        self.id: str | None = None  # under which it will be kept
         self.name = "asked"  # of the next question
         self.questions: list[dict[str, Any]] = []
         self.engine: dict[str, Any] | None = None

@@ -35,8 +35,9 @@ class Tracing(Tracer):
         super().__init__(on=self._keep is not None)
         self._session, self._scope = session, scope
         if self.on:
+            self.id = new_trace_id()
             self._head = {
-                "id": new_trace_id(), "at": datetime.now(UTC).astimezone().isoformat(),
+                "id": self.id, "at": datetime.now(UTC).astimezone().isoformat(),
                 "operation": operation,
                 "request": request.model_dump(mode="json", exclude_none=True),
             }  # fmt: skip
