@@ -101,9 +101,10 @@ def _capture_form(capture: Capture) -> dict[str, Any]:
 
 
 def _record_form(record: Record, links: list[Link]) -> dict[str, Any]:
+    short = [link for link in links if _is_short(link)]
     quotes = [
         {"capture": link.dst, "start": link.span_start, "end": link.span_end}
-        for link in links
+        for link in short
         if link.rel == "quotes"
     ]
     return _without_none(
@@ -125,8 +126,9 @@ def _record_form(record: Record, links: list[Link]) -> dict[str, Any]:
             "date_basis": record.date_basis,
             "phase": record.phase,
             "quotes": quotes or None,
-            "supersedes": _targets(links, "supersedes"),
-            "contradicts": _targets(links, "contradicts"),
+            "supersedes": _targets(short, "supersedes"),
+            "contradicts": _targets(short, "contradicts"),
+            "links": [_link_form(link) for link in links if not _is_short(link)] or None,
             "reason": record.reason,
             "attrs": dict(record.attrs) or None,
             EXPORT_BLOCK: _without_none(
@@ -195,6 +197,28 @@ def _stated(record: Record) -> bool:
 
 def _low(record: Record) -> bool:
     return record.salience < _LEVELS
+
+
+def _is_short(link: Link) -> bool:
+    """Tell whether a field of its own says all of a link."""
+    if link.attrs:
+        return False
+    if link.rel == "quotes":
+        return 0 <= link.span_start < link.span_end
+    return link.rel in {"supersedes", "contradicts"} and link.span_start == link.span_end == -1
+
+
+def _link_form(link: Link) -> dict[str, Any]:
+    spanned = (link.span_start, link.span_end) != (-1, -1)
+    return _without_none(
+        {
+            "rel": link.rel,
+            "to": link.dst,
+            "start": link.span_start if spanned else None,
+            "end": link.span_end if spanned else None,
+            "attrs": dict(link.attrs) or None,
+        }
+    )
 
 
 def _targets(links: list[Link], relation: str) -> list[str] | None:

@@ -17,8 +17,19 @@ from shiyi.core.ids import check_scope, is_id
 from shiyi.core.iterate import batched
 from shiyi.core.text import check_text, text_sha256
 from shiyi.lifecycle.names import capture_id_of, record_id_of
-from shiyi.lifecycle.readers import CaptureItem, Item, LineError, Quote, RecordItem, Skipped, read
+from shiyi.lifecycle.readers import (
+    CaptureItem,
+    Item,
+    LineError,
+    LinkItem,
+    Quote,
+    RecordItem,
+    Skipped,
+    read,
+)
+from shiyi.lifecycle.readers.quotes import span_of
 from shiyi.lifecycle.readers.source import OnBytes
+from shiyi.lifecycle.write import own_attrs
 from shiyi.store import Capture, Link, Record, Store, Transaction
 
 EXPORT_BLOCK = "shiyi"  # what our own export says beyond the public fields
@@ -220,6 +231,7 @@ class _Batch:
     def _record(self, item: RecordItem, record_id: str, now: datetime) -> Record:
         attrs = dict(item.attrs)
         ours = _export_block(attrs, "created_at")
+        attrs = own_attrs(self._scope, item.kind, attrs)
         salience = ours.get("salience", item.salience)
         return Record(
             scope=self._scope,
@@ -269,33 +281,25 @@ class _Batch:
                 )
                 for other in others
             ]
-        return links
+        return links + [self._link(record_id, link) for link in item.links]
+
+    def _link(self, record_id: str, link: LinkItem) -> Link:
+        id_of = capture_id_of if link.rel == "quotes" else record_id_of
+        return Link(
+            scope=self._scope, src=record_id, rel=link.rel, dst=id_of(self._scope, link.to),
+            span_start=link.start, span_end=link.end, attrs=link.attrs,
+        )  # fmt: skip
 
     def _quote(self, record_id: str, quote: Quote, quoted: dict[str, str]) -> Link:
         capture_id = capture_id_of(self._scope, quote.capture)
         text = quoted.get(capture_id)
         if text is None:
             raise UsageError("it quotes a capture that is not there; import the captures first.")
-        start, end = _span(quote, text)
+        start, end = span_of(quote, text)
         return Link(
             scope=self._scope, src=record_id, rel="quotes", dst=capture_id,
             span_start=start, span_end=end,
         )  # fmt: skip
-
-
-def _span(quote: Quote, text: str) -> tuple[int, int]:
-    """Return where a quote stands in its capture; raises UsageError when it does not."""
-    if quote.start is not None and quote.end is not None:
-        start, end = quote.start, quote.end
-        if end > len(text) or (quote.text is not None and text[start:end] != quote.text):
-            raise UsageError("its quote does not stand at that place in the capture.")
-        return start, end
-    if quote.text is None:
-        return 0, len(text)
-    start = text.find(quote.text)
-    if start < 0:
-        raise UsageError("its quote does not stand in the capture word for word.")
-    return start, start + len(quote.text)
 
 
 def _export_block(attrs: dict[str, Any], mark: str) -> dict[str, Any]:

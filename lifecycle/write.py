@@ -1,4 +1,4 @@
-"""Words in, versions on: remember, edit, archive. Each is one transaction with its changes."""
+"""Words in, versions on: remember and edit. Each is one transaction with its changes."""
 
 import re
 from collections.abc import Mapping
@@ -8,9 +8,12 @@ from typing import Any
 from shiyi.core.dates import parse_day_range, parse_timestamp
 from shiyi.core.errors import ConflictError, NotFoundError, UsageError
 from shiyi.core.text import check_text, text_sha256
-from shiyi.store import Capture, Link, Record, Store, Transaction
+from shiyi.lifecycle.names import record_id_of
+from shiyi.store import Capture, Link, Record, Store, Transaction, encode_json
+from shiyi.store.shapes import check_attrs, is_whole, with_ids
 
 MAX_STATEMENT = 8192  # bytes of a statement; longer words are kept, but as words only
+MAX_ATTRS = 65_536  # bytes of attrs, as JSON
 _TITLE = 40  # characters of a title made from the words
 _CLAUSE = re.compile(r"[。！？!?…\n；;，,]|\.\s")
 _CLEARABLE = frozenset({"detail", "phase"})
@@ -99,20 +102,22 @@ def edit(
     An empty detail, date, phase or list clears what was there. A title that was made from the
     gist is made anew with it. Returns record_id, version, etag and whether anything changed.
 
-    Raises NotFoundError, ConflictError when `if_match` is not the etag of the newest version, and
-    UsageError for a bad date or a statement that is too long.
+    attrs join those that are there; null takes one away. Raises NotFoundError, ConflictError when
+    `if_match` is not the etag of the newest version, and UsageError for a bad date, attrs that do
+    not fit the kind, or a statement that is too long.
     """
 
     def act(transaction: Transaction) -> dict[str, Any]:
-        head = _head(store, scope, record_id)
-        if if_match is not None and if_match != head.etag:
-            raise ConflictError(
-                f"The record is at etag {head.etag} now, not at the one given; read it again "
-                "with `shiyi show` and repeat the edit. Nothing was changed."
-            )
-        columns = _record_fields(fields)
-        if "gist" in columns and head.title == _title(head.gist):
-            columns.setdefault("title", _title(columns["gist"]))
+        head = head_of(store, scope, record_id)
+        check_match(head, if_match)
+        columns = record_fields(fields)
+        if "attrs" in columns or columns.get("kind", head.kind) != head.kind:
+            kind, attrs = columns.get("kind", head.kind), {**head.attrs, **columns.get("attrs", {})}
+            attrs = {name: value for name, value in attrs.items() if value is not None}
+            whole = kind == head.kind and is_whole(kind, head.attrs)
+            columns["attrs"] = own_attrs(scope, kind, attrs, whole=whole)
+        if "gist" in columns and head.title == title_of(head.gist):
+            columns.setdefault("title", title_of(columns["gist"]))
         version = replace(
             head,
             **columns,
@@ -137,22 +142,42 @@ def edit(
 
 
 def _derived(capture: Capture, statement: Mapping[str, Any], transaction: Transaction) -> Record:
-    given = _record_fields(statement)
-    title = given.pop("title", None) or _title(given.get("gist") or capture.text)
+    given = record_fields(statement)
+    made = {
+        "kind": "fact",
+        "title": title_of(given.get("gist", capture.text)),
+        "gist": capture.text.strip(),
+    }
+    return new_record(capture.scope, {**made, **given}, transaction)
+
+
+def new_record(
+    scope: str, columns: Mapping[str, Any], transaction: Transaction, *, whole: bool = False
+) -> Record:
+    """Return the first version of a record; with `whole`, one that has all that its kind needs.
+
+    Raises UsageError when its attrs do not fit its kind, or when it is too long.
+    """
+    given = {name: one for name, one in columns.get("attrs", {}).items() if one is not None}
+    attrs = own_attrs(scope, columns["kind"], given, whole=whole)
     record = Record(
-        scope=capture.scope,
+        **{"layer": "core", **columns, "attrs": attrs},
+        scope=scope,
         record_id=transaction.new_id(),
         version=1,
-        kind=given.pop("kind", None) or "fact",
-        layer=given.pop("layer", None) or "core",
-        title=title,
-        gist=given.pop("gist", None) or capture.text.strip(),
         created_at=transaction.now,
         updated_at=transaction.now,
-        **given,
     )
     _check_size(record)
     return record
+
+
+def own_attrs(
+    scope: str, kind: str, attrs: Mapping[str, Any], *, whole: bool = False
+) -> dict[str, Any]:
+    """Return attrs that fit the kind, with records named by their ids; raises UsageError."""
+    check_attrs(kind, attrs, whole=whole)
+    return with_ids(kind, attrs, lambda name: record_id_of(scope, name))
 
 
 def _whole_quote(record: Record, capture: Capture) -> Link:
@@ -166,7 +191,7 @@ def _whole_quote(record: Record, capture: Capture) -> Link:
     )
 
 
-def _record_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+def record_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Turn what a person gave into columns: lists to tuples, a date to days, blanks to nothing."""
     columns: dict[str, Any] = {}
     for name, value in fields.items():
@@ -194,6 +219,8 @@ def _record_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_size(record: Record) -> None:
+    if len(encode_json(record.attrs).encode()) > MAX_ATTRS:
+        raise UsageError(f"The attrs are longer than {MAX_ATTRS} bytes of JSON; keep them short.")
     size = sum(len((text or "").encode()) for text in (record.title, record.gist, record.detail))
     if size > MAX_STATEMENT:
         raise UsageError(
@@ -202,14 +229,24 @@ def _check_size(record: Record) -> None:
         )
 
 
-def _head(store: Store, scope: str, record_id: str) -> Record:
+def check_match(head: Record, if_match: str | None) -> None:
+    """Raise ConflictError when `if_match` is given and is not the etag of the newest version."""
+    if if_match is not None and if_match != head.etag:
+        raise ConflictError(
+            f"The record is at etag {head.etag} now, not at the one given; read it again "
+            "with `shiyi show` and repeat the change. Nothing was changed."
+        )
+
+
+def head_of(store: Store, scope: str, record_id: str) -> Record:
+    """Return the newest version of a record; raises NotFoundError."""
     versions = store.versions(scope, record_id)
     if not versions:
         raise NotFoundError(f"There is no record {record_id} in the scope {scope}.")
     return versions[-1]
 
 
-def _title(text: str) -> str:
+def title_of(text: str) -> str:
     """Return the first clause of a text, cut to a title's length."""
     stripped = text.strip()
     first = _CLAUSE.split(stripped, maxsplit=1)[0].strip() or stripped

@@ -9,10 +9,10 @@ from shiyi.eval.results import Summary
 from shiyi.retrieval.results import SearchResult
 
 __all__ = [
-    "CalibrateResult", "DoctorResult", "EditResult", "EvalCompareResult", "EvalDatasetsResult",
-    "EvalGateResult", "EvalLabelResult", "EvalRunResult", "ExportResult", "ImportResult",
-    "InitResult", "ListResult", "ReindexResult", "RememberResult", "SearchResult", "ShowResult",
-    "StatusResult", "VersionResult",
+    "AddRecordResult", "CalibrateResult", "DoctorResult", "EditResult", "EvalCompareResult",
+    "EvalDatasetsResult", "EvalGateResult", "EvalLabelResult", "EvalRunResult", "ExportResult",
+    "ImportResult", "InitResult", "LinkResult", "ListResult", "ReindexResult", "RememberResult",
+    "SearchResult", "ShowResult", "StatusResult", "SupersedeResult", "VersionResult",
 ]  # fmt: skip
 
 
@@ -143,6 +143,34 @@ class EditResult(BaseModel):
     """The newest version of a record."""
 
     record_id: str
+    version: int
+    etag: str
+    changed: bool
+
+
+class AddRecordResult(BaseModel):
+    """A new record; it is on disk when this is returned."""
+
+    record_id: str
+    version: int
+    etag: str
+    links: int = Field(description="to the words that it quotes and the records that it names")
+
+
+class LinkResult(BaseModel):
+    """A link that stands."""
+
+    src: str
+    rel: str
+    dst: str
+    added: bool = Field(description="false when it was there before")
+
+
+class SupersedeResult(BaseModel):
+    """Which record holds now, and the newest version of the one that does not."""
+
+    old: str
+    new: str
     version: int
     etag: str
     changed: bool

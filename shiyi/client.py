@@ -3,7 +3,7 @@
 Made from the table of operations by tools/generate.py; do not edit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -24,6 +24,10 @@ Kind = Literal[
     "entity", "facet", "hypothesis", "followup", "checkpoint", "handoff", "method", "procedure",
 ]  # fmt: skip
 Layer = Literal["note", "session", "core", "self", "capability", "procedure"]
+Relation = Literal[
+    "quotes", "mentions", "supersedes", "contradicts", "supports", "alternative_to", "precedes",
+    "member_of", "promoted_to", "merged_into", "redirects_to", "about",
+]  # fmt: skip
 Status = Literal["active", "superseded", "archived"]
 
 
@@ -51,6 +55,7 @@ class Scope:
         salience: int | None = None,
         date: str | None = None,
         phase: str | None = None,
+        attrs: Mapping[str, Any] | None = None,
         speaker: str = "user",
         session: str | None = None,
         turn: str | None = None,
@@ -70,6 +75,7 @@ class Scope:
         salience: how much it matters, 0 to 100.
         date: when it was: 2021, 2021-03, 2021-03-05 or 2021-03-05..2021-04-01.
         phase: the phase of life that it belongs to.
+        attrs: what its kind has of its own, as a JSON object; null takes one away.
         text: the words.
         speaker: who said them.
         session: the dialogue that they belong to; they follow its newest words.
@@ -81,8 +87,9 @@ class Scope:
         answer = self._call("remember", {
             "kind": kind, "layer": layer, "title": title, "gist": gist, "detail": detail,
             "topics": topics, "aliases": aliases, "salience": salience, "date": date,
-            "phase": phase, "text": text, "speaker": speaker, "session": session, "turn": turn,
-            "said_at": said_at, "words_only": words_only, "key": key,
+            "phase": phase, "attrs": attrs, "text": text, "speaker": speaker,
+            "session": session, "turn": turn, "said_at": said_at, "words_only": words_only,
+            "key": key,
         })  # fmt: skip
         return cast("responses.RememberResult", answer)
 
@@ -142,6 +149,87 @@ class Scope:
         })  # fmt: skip
         return cast("responses.SearchResult", answer)
 
+    def probe(
+        self,
+        queries: Sequence[str] | None = None,
+        *,
+        ids: Sequence[str] | None = None,
+        format: Literal["json", "markdown"] = "markdown",
+        resume: str | None = None,
+        limit: int = 50,
+        kind: Sequence[Kind] | None = None,
+        layer: Sequence[Layer] | None = None,
+        status: Sequence[Status] | None = None,
+        topic: Sequence[str] | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        only: Literal["all", "records", "captures"] = "all",
+        weak: bool = False,
+        now: str | None = None,
+        budget: int = 80_000,
+        order: Literal["value", "top"] = "value",
+    ) -> "responses.ProbeResult":
+        """Read cards of what fits a few questions, with what stands beside them.
+
+        queries: what to look for; up to 4 questions.
+        ids: a record or capture to read; may be repeated.
+        format: what is counted and printed.
+        resume: the cursor of the answer before.
+        limit: the most hits of a question.
+        kind: only records of a kind; may be repeated.
+        layer: only records of a layer; may be repeated; durable ones by default.
+        status: records of a status; may be repeated.
+        topic: only what has a topic; may be repeated.
+        since: only what is dated then or later.
+        until: only what is dated then or earlier.
+        only: what to look in.
+        weak: also return what lies below the evidence floor.
+        now: when it is asked, ISO 8601: what words such as 去年 are counted from.
+        budget: the most tokens that the answer may cost; at least 200.
+        order: what fills the budget: most value for tokens, or from the top.
+        """
+        answer = self._call("probe", {
+            "queries": queries, "ids": ids, "format": format, "resume": resume, "limit": limit,
+            "kind": kind, "layer": layer, "status": status, "topic": topic, "since": since,
+            "until": until, "only": only, "weak": weak, "now": now, "budget": budget,
+            "order": order,
+        })  # fmt: skip
+        return cast("responses.ProbeResult", answer)
+
+    def absence(
+        self,
+        topic: str,
+        *,
+        now: str | None = None,
+    ) -> "responses.AbsenceResult":
+        """Ask for a topic in every way there is, before anybody says that there is nothing.
+
+        topic: what there may be nothing about.
+        now: when it is asked, ISO 8601: what words such as 去年 are counted from.
+        """
+        answer = self._call("absence", {
+            "topic": topic, "now": now,
+        })  # fmt: skip
+        return cast("responses.AbsenceResult", answer)
+
+    def trace(
+        self,
+        id: str | None = None,
+        *,
+        replay: bool = False,
+        limit: int = 20,
+    ) -> "responses.TraceResult":
+        """Say why an answer was what it was, or list the newest answers.
+
+        id: the id that the answer gave; without one, the newest are listed.
+        replay: ask the same again and say what is not as it was.
+        limit: the most in a list.
+        """
+        answer = self._call("trace", {
+            "id": id, "replay": replay, "limit": limit,
+        })  # fmt: skip
+        return cast("responses.TraceResult", answer)
+
     def show(
         self,
         id: str,
@@ -199,6 +287,7 @@ class Scope:
         salience: int | None = None,
         date: str | None = None,
         phase: str | None = None,
+        attrs: Mapping[str, Any] | None = None,
         status: Status | None = None,
         reason: str | None = None,
         if_match: str | None = None,
@@ -216,6 +305,7 @@ class Scope:
         salience: how much it matters, 0 to 100.
         date: when it was: 2021, 2021-03, 2021-03-05 or 2021-03-05..2021-04-01.
         phase: the phase of life that it belongs to.
+        attrs: what its kind has of its own, as a JSON object; null takes one away.
         id: the id of a record, or the name that its source gave it.
         status: its status.
         reason: why it changes.
@@ -225,8 +315,8 @@ class Scope:
         answer = self._call("edit", {
             "kind": kind, "layer": layer, "title": title, "gist": gist, "detail": detail,
             "topics": topics, "aliases": aliases, "salience": salience, "date": date,
-            "phase": phase, "id": id, "status": status, "reason": reason, "if_match": if_match,
-            "key": key,
+            "phase": phase, "attrs": attrs, "id": id, "status": status, "reason": reason,
+            "if_match": if_match, "key": key,
         })  # fmt: skip
         return cast("responses.EditResult", answer)
 
@@ -249,6 +339,96 @@ class Scope:
             "id": id, "reason": reason, "if_match": if_match, "key": key,
         })  # fmt: skip
         return cast("responses.EditResult", answer)
+
+    def add_record(
+        self,
+        *,
+        kind: Kind,
+        layer: Layer | None = None,
+        title: str | None = None,
+        gist: str | None = None,
+        detail: str | None = None,
+        topics: Sequence[str] | None = None,
+        aliases: Sequence[str] | None = None,
+        salience: int | None = None,
+        date: str | None = None,
+        phase: str | None = None,
+        attrs: Mapping[str, Any] | None = None,
+        quotes: Sequence[Mapping[str, Any]] | None = None,
+        summary_only: bool = False,
+        status: Status = "active",
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> "responses.AddRecordResult":
+        """Keep a record that was derived before, checked against the words that it quotes.
+
+        kind: what it is.
+        layer: how long it lives.
+        title: a few words that name it.
+        gist: one sentence that stands alone.
+        detail: more, if it needs more.
+        topics: a topic; may be repeated.
+        aliases: another name for it; may be repeated.
+        salience: how much it matters, 0 to 100.
+        date: when it was: 2021, 2021-03, 2021-03-05 or 2021-03-05..2021-04-01.
+        phase: the phase of life that it belongs to.
+        attrs: what its kind has of its own, as a JSON object; null takes one away.
+        quotes: the words that it rests on, as {"capture": id} with "text", or with "start" and
+            "end", or whole; may be repeated.
+        summary_only: it rests on no words that are kept here.
+        status: its status.
+        reason: why it was written.
+        key: idempotency key: a repeat returns the first result.
+        """
+        answer = self._call("add-record", {
+            "kind": kind, "layer": layer, "title": title, "gist": gist, "detail": detail,
+            "topics": topics, "aliases": aliases, "salience": salience, "date": date,
+            "phase": phase, "attrs": attrs, "quotes": quotes, "summary_only": summary_only,
+            "status": status, "reason": reason, "key": key,
+        })  # fmt: skip
+        return cast("responses.AddRecordResult", answer)
+
+    def link(
+        self,
+        src: str,
+        rel: Relation,
+        dst: str,
+        *,
+        key: str | None = None,
+    ) -> "responses.LinkResult":
+        """Tie two records together, or a record to a capture that it quotes.
+
+        src: the id of a record, or the name that its source gave it.
+        rel: how they belong together.
+        dst: the id of a record, or of a capture that is quoted, or its source's name.
+        key: idempotency key: a repeat returns the first result.
+        """
+        answer = self._call("link", {
+            "src": src, "rel": rel, "dst": dst, "key": key,
+        })  # fmt: skip
+        return cast("responses.LinkResult", answer)
+
+    def supersede(
+        self,
+        old: str,
+        new: str,
+        *,
+        reason: str | None = None,
+        if_match: str | None = None,
+        key: str | None = None,
+    ) -> "responses.SupersedeResult":
+        """Say that a record holds instead of another; both stay readable.
+
+        old: the id of a record, or the name that its source gave it.
+        new: the id of a record, or the name that its source gave it.
+        reason: why the new one holds.
+        if_match: the etag that the old one must have.
+        key: idempotency key: a repeat returns the first result.
+        """
+        answer = self._call("supersede", {
+            "old": old, "new": new, "reason": reason, "if_match": if_match, "key": key,
+        })  # fmt: skip
+        return cast("responses.SupersedeResult", answer)
 
     def export(
         self,

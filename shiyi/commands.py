@@ -106,6 +106,8 @@ def _click_type(annotation: Any) -> tuple[click.ParamType[Any], bool]:
         return _click_type(inner[0])
     if origin is list:
         return _click_type(get_args(annotation)[0])[0], True
+    if origin is dict:
+        return click.STRING, False
     if origin is Literal:
         return click.Choice([str(value) for value in get_args(annotation)]), False
     return {bool: click.BOOL, int: click.INT, str: click.STRING}[annotation], False

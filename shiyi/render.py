@@ -13,6 +13,7 @@ from shiyi.retrieval.outcome import EXIT_CODES, Outcome
 from shiyi.retrieval.results import Hit, Passage
 from shiyi.service.operations import Operation
 from shiyi.service.responses import (
+    AddRecordResult,
     CalibrateResult,
     DoctorResult,
     EditResult,
@@ -25,12 +26,14 @@ from shiyi.service.responses import (
     ExportResult,
     ImportResult,
     InitResult,
+    LinkResult,
     ListResult,
     ReindexResult,
     RememberResult,
     SearchResult,
     ShowResult,
     StatusResult,
+    SupersedeResult,
     VersionResult,
 )
 from shiyi.service.wording import counted
@@ -239,6 +242,21 @@ def _edit(answer: EditResult) -> str:
     return f"{answer.record_id} is at version {answer.version} (etag {answer.etag})."
 
 
+def _add_record(answer: AddRecordResult) -> str:
+    return f"{answer.record_id} is kept with {counted(answer.links, 'links')} (etag {answer.etag})."
+
+
+def _link(answer: LinkResult) -> str:
+    state = "is tied" if answer.added else "was tied before"
+    return f"{answer.src} {state}: {answer.rel} {answer.dst}."
+
+
+def _supersede(answer: SupersedeResult) -> str:
+    if not answer.changed:
+        return f"{answer.new} holds instead of {answer.old} already."
+    return f"{answer.new} holds instead of {answer.old}, now at version {answer.version}."
+
+
 def _reindex(answer: ReindexResult) -> str:
     lines = [
         f"{built.scope}: {counted(built.documents, 'documents')}, {built.embedded} embedded, "
@@ -416,6 +434,9 @@ _RENDERERS: dict[str, Callable[[Any], str]] = {
     "ShowResult": _show,
     "ListResult": _list,
     "EditResult": _edit,
+    "AddRecordResult": _add_record,
+    "LinkResult": _link,
+    "SupersedeResult": _supersede,
     "ReindexResult": _reindex,
     "StatusResult": _status,
     "DoctorResult": _doctor,

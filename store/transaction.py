@@ -59,11 +59,12 @@ class Transaction:
         _records.insert_records(self._database, records)
         self._changes += [("record", record.record_id, record.version) for record in records]
 
-    def add_links(self, links: Sequence[Link]) -> None:
-        """Append links; those already there are left alone."""
+    def add_links(self, links: Sequence[Link]) -> int:
+        """Append links and return how many were new; those already there are left alone."""
         self._check_scope(links)
         added = _links.insert_links(self._database, self.scope, links, self._fresh)
         self._changes += [("link", link.src, 0) for link in added]
+        return len(added)
 
     def append_changes(self, start: int) -> list[Change]:
         """Append the changes, numbered from `start`, and return them."""

@@ -30,7 +30,7 @@ _HEADER = '''"""The Python client: one method for each operation.
 Made from the table of operations by tools/generate.py; do not edit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -185,7 +185,8 @@ def _source_of(annotation: Any) -> str:
         return f"Literal[{values}]"
     if origin is list:
         return f"Sequence[{_source_of(get_args(annotation)[0])}]"
-    return "None" if annotation is NoneType else str(annotation.__name__)
+    named = {dict: "Mapping[str, Any]", NoneType: "None"}
+    return named.get(origin or annotation) or str(annotation.__name__)
 
 
 def _is_positional(field: FieldInfo) -> bool:

@@ -16,7 +16,7 @@ from shiyi.lifecycle.readers.strictjson import decode_object
 
 FORMATS = ("jsonl", "markdown", "text", "chatgpt", "claude", "claude-code", "beir")
 CORPUS = "corpus.jsonl"
-OURS = ("captures.jsonl", "records.jsonl")
+OURS = ("captures.jsonl", "records.jsonl", "structure.jsonl")
 JSON_LINES = (".jsonl", ".ndjson")
 _LINES_TO_LOOK_AT = 50
 _CONVERSATIONS_TO_LOOK_AT = 20

@@ -54,10 +54,24 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LinkItem:
+    """A link to another record (or, for `quotes`, a capture) by external id or key.
+
+    start and end are code points where words of a capture are meant, else -1.
+    """
+
+    rel: str
+    to: str
+    start: int = -1
+    end: int = -1
+    attrs: Attributes = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordItem:
     """One derived statement. Days are inclusive; salience is 0 to 100, None when not given.
 
-    supersedes and contradicts name records by external id or key.
+    supersedes and contradicts name records by external id or key; links are of any relation.
     """
 
     key: str
@@ -79,6 +93,7 @@ class RecordItem:
     quotes: tuple[Quote, ...] = ()
     supersedes: tuple[str, ...] = ()
     contradicts: tuple[str, ...] = ()
+    links: tuple[LinkItem, ...] = ()
     reason: str | None = None
     scope: str | None = None
     place: str | None = field(default=None, compare=False)

@@ -10,8 +10,9 @@ from shiyi.core.text import check_text
 from shiyi.lifecycle.readers.fields import Fields, midnight, short_form, wrong_type
 from shiyi.lifecycle.readers.folder import file_size
 from shiyi.lifecycle.readers.identity import Occurrences, Seen, hashed_key
-from shiyi.lifecycle.readers.items import CaptureItem, Item, Quote, RecordItem
+from shiyi.lifecycle.readers.items import CaptureItem, Item, LinkItem, RecordItem
 from shiyi.lifecycle.readers.lines import items_of_lines
+from shiyi.lifecycle.readers.quotes import quote_of
 from shiyi.lifecycle.readers.source import (
     SAME_AGAIN,
     Reading,
@@ -26,11 +27,12 @@ from shiyi.store.kinds import (
     KINDS,
     LAYERS,
     ORIGINS,
+    RELATIONS,
     STATUSES,
 )
 from shiyi.store.rows import encode_json
 
-ARCHIVE = ("captures.jsonl", "records.jsonl")
+ARCHIVE = ("captures.jsonl", "records.jsonl", "structure.jsonl")
 _BESIDE = ("*.jsonl", "*.tsv")
 _DEFAULT_LAYER = "core"
 
@@ -55,7 +57,7 @@ def jsonl_size(path: Path) -> int:
 
 
 def _files(path: Path) -> list[Path]:
-    """Return captures.jsonl and records.jsonl, else every .jsonl of the folder."""
+    """Return the files of an archive that are there, else every .jsonl of the folder."""
     if not path.is_dir():
         return [path]
     ours = [path / name for name in ARCHIVE]
@@ -148,9 +150,9 @@ class JsonlReader:
             topics=fields.texts("topics"), aliases=fields.texts("aliases"),
             salience=fields.salience("salience"), **_dates(fields),
             phase=fields.text("phase"), status=fields.choice("status", STATUSES, "active"),
-            quotes=tuple(_quote(one) for one in fields.list("quotes")),
+            quotes=tuple(quote_of(one) for one in fields.list("quotes")),
             supersedes=fields.names("supersedes"), contradicts=fields.names("contradicts"),
-            reason=fields.text("reason"), attrs=fields.rest(),
+            links=_links(fields), reason=fields.text("reason"), attrs=fields.rest(),
         )  # fmt: skip
         if self._seen.again(f"record\0{scope}\0{key}", statement, versions=True):
             self._reading.skip(SAME_AGAIN)
@@ -179,19 +181,23 @@ def _dates(fields: Fields) -> dict[str, Any]:
     }
 
 
-def _quote(content: Any) -> Quote:
-    if not isinstance(content, dict):
-        raise wrong_type("quotes", "a list of objects", content, inside=True)
-    fields = Fields(content)
-    capture, text = fields.name("capture"), fields.text("text")
-    start, end = fields.take("start"), fields.take("end")
-    if capture is None:
-        raise UsageError("A quote names its capture.")
-    if start is None and end is None:
-        return Quote(capture, text)
-    for value in (start, end):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise UsageError("A quote has both start and end, whole numbers, or neither.")
-    if not 0 <= start < end:
-        raise UsageError("A quote starts at 0 or later and ends after its start.")
-    return Quote(capture, text, start, end)
+def _links(fields: Fields) -> tuple[LinkItem, ...]:
+    """Take links of any relation; a field of that name that means something else stays."""
+    links = fields.peek("links")
+    if not isinstance(links, list) or not all(isinstance(x, dict) and "rel" in x for x in links):
+        return ()
+    return tuple(_link(Fields(one)) for one in fields.list("links"))
+
+
+def _link(fields: Fields) -> LinkItem:
+    to, start, end = fields.name("to"), fields.take("start"), fields.take("end")
+    if to is None:
+        raise UsageError("A link names in `to` where it leads.")
+    attrs = fields.take("attrs") or {}
+    if not isinstance(attrs, dict):
+        raise wrong_type("attrs", "an object", attrs)
+    span = (-1, -1) if start is None and end is None else (start, end)
+    if any(isinstance(one, bool) or not isinstance(one, int) for one in span):
+        raise UsageError("A link has both start and end, whole numbers, or neither.")
+    rel = fields.choice("rel", RELATIONS)
+    return LinkItem(rel=rel, to=to, start=span[0], end=span[1], attrs=attrs)

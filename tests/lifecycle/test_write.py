@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import shiyi
 from shiyi.core.errors import ConflictError, NotFoundError, UsageError
-from shiyi.lifecycle.write import _title
+from shiyi.lifecycle.write import title_of
 
 
 @pytest.mark.parametrize(
@@ -22,14 +22,14 @@ from shiyi.lifecycle.write import _title
 )
 def test_title_is_the_first_clause(text: str, title: str) -> None:
     """A record that is given no title takes one from the words."""
-    assert _title(text) == title
+    assert title_of(text) == title
 
 
 @given(st.text(min_size=1).filter(lambda text: bool(text.strip())))
 def test_title_is_never_blank_or_long(text: str) -> None:
     """Whatever the words are, something visible names them."""
-    assert 1 <= len(_title(text)) <= 40
-    assert _title(text).strip()
+    assert 1 <= len(title_of(text)) <= 40
+    assert title_of(text).strip()
 
 
 def test_words_and_record_are_one_write(me: shiyi.Scope) -> None:

@@ -1,0 +1,46 @@
+"""Relating: derived records, and how they belong together."""
+
+from shiyi.lifecycle.readers.quotes import quote_of
+from shiyi.lifecycle.relate import add_record, link, supersede
+from shiyi.service import requests as ask
+from shiyi.service import responses as answer
+from shiyi.service.session import Session
+
+
+def handle_add_record(
+    session: Session, scope: str, request: ask.AddRecordRequest
+) -> answer.AddRecordResult:
+    """Keep a derived record."""
+    statement = {**request.statement(), "status": request.status, "reason": request.reason}
+    quotes = [quote_of(one) for one in request.quotes]
+    result = add_record(
+        session.store,
+        scope,
+        statement,
+        quotes,
+        summary_only=request.summary_only,
+        key=request.key,
+    )
+    return answer.AddRecordResult(**result)
+
+
+def handle_link(session: Session, scope: str, request: ask.LinkRequest) -> answer.LinkResult:
+    """Tie two memories together."""
+    result = link(session.store, scope, request.src, request.rel, request.dst, key=request.key)
+    return answer.LinkResult(**result)
+
+
+def handle_supersede(
+    session: Session, scope: str, request: ask.SupersedeRequest
+) -> answer.SupersedeResult:
+    """Say which record holds."""
+    result = supersede(
+        session.store,
+        scope,
+        request.old,
+        request.new,
+        reason=request.reason,
+        if_match=request.if_match,
+        key=request.key,
+    )
+    return answer.SupersedeResult(**result)
