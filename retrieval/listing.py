@@ -1,0 +1,196 @@
+"""From records to the lines of a map, each in several sizes, and from lines to a packed answer."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shiyi.core.ids import is_id
+from shiyi.core.text import visible
+from shiyi.models.tokens import TokenCounter
+from shiyi.retrieval.map_results import MapEntry
+from shiyi.retrieval.packing import (
+    Format,
+    Frame,
+    Item,
+    Order,
+    Packed,
+    Section,
+    notes_section,
+    pack_sections,
+)
+from shiyi.store import Record, Store
+
+_TITLE, _GIST = 80, 200  # characters of the shorter forms
+_NAMES = 8  # aliases and topics shown
+_LINE = ("title", "kind", "date", "status", "block", "fit", "due", "when", "records", "with_id")
+_BLANKS = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Something to list: its whole id or its name, what it is worth, and its sizes, ascending."""
+
+    id: str
+    value: float
+    sizes: tuple[MapEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Listings under one name, in the order shown."""
+
+    name: str
+    listings: Sequence[Listing]
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """How an answer is asked for."""
+
+    budget: int
+    format: Format = "json"
+    resume: str | None = None
+    request: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """What a page shows: the packed answer, and the entries shown of each group, whole ids too."""
+
+    packed: Packed
+    shown: Mapping[str, list[MapEntry]]
+    ids: tuple[str, ...]
+
+
+def entry_of(record: Record, id_: str, *, silent: bool = False, **more: Any) -> MapEntry:
+    """Return the whole entry of a record, under a short id.
+
+    silent: its gist is the words of a capture, so it is not shown.
+    """
+    said: dict[str, Any] = {
+        "title": record.title, "kind": record.kind, "date": date_of(record), "phase": record.phase,
+        "status": None if record.status == "active" else record.status,
+        "gist": None if silent else record.gist,
+        "aliases": [_cut(name, _TITLE) for name in record.aliases[:_NAMES]] or None,
+        "topics": [_cut(topic, _TITLE) for topic in record.topics[:_NAMES]] or None,
+        "salience": record.salience,
+    }  # fmt: skip
+    return MapEntry(id=id_, **{**said, **more})
+
+
+def sizes(entry: MapEntry, *, stub: bool = False) -> tuple[MapEntry, ...]:
+    """Return an entry as its id, as one line, short and, unless it is a stub, whole."""
+    line = {name: getattr(entry, name) for name in _LINE}
+    if entry.title is not None:
+        line["title"] = _cut(entry.title, _TITLE)
+    named = MapEntry(id=entry.id, **line)
+    if stub:
+        return MapEntry(id=entry.id), named
+    short = named.model_copy(
+        update={"gist": entry.gist and _cut(entry.gist, _GIST), "context": entry.context}
+    )
+    return MapEntry(id=entry.id), named, short, entry
+
+
+def date_of(record: Record) -> str | None:
+    """Return the date of a record as precisely as it is known."""
+    first, last = record.date_start, record.date_end or record.date_start
+    if first is None or last is None:
+        return None
+    length = {"year": 4, "month": 7}.get(record.date_precision, 10)
+    start, end = first.isoformat()[:length], last.isoformat()[:length]
+    return start if start == end else f"{start}..{end}"
+
+
+def pack_groups(
+    groups: Sequence[Group],
+    page: Page,
+    counter: TokenCounter,
+    fields: Mapping[str, Any],
+    *,
+    notes: Sequence[str] = (),
+    order: Order = "value",
+) -> Sheet:
+    """Return what fits the budget.
+
+    Raises UsageError for a budget that is too small and for a cursor of another request.
+    """
+    sections = [
+        Section(
+            group.name,
+            tuple(
+                Item(one.id, one.value, tuple(form_of(size, page.format) for size in one.sizes))
+                for one in group.listings
+            ),
+            group.weight,
+        )
+        for group in groups
+    ]
+    said = notes_section(notes, page.format)
+    frame = Frame(format=page.format, fields=fields, request=page.request)
+    packed = pack_sections(
+        [said, *sections], page.budget, counter, frame, resume=page.resume, order=order
+    )
+    known = {(group.name, one.id): one for group in groups for one in group.listings}
+    shown: dict[str, list[MapEntry]] = {}
+    ids: dict[str, None] = {}
+    for one in packed.shown:
+        if (one.section, one.id) in known:
+            size = known[one.section, one.id].sizes[one.form]
+            shown.setdefault(one.section, []).append(size)
+            ids[one.id] = None
+    return Sheet(packed, shown, tuple(id_ for id_ in ids if is_id(id_)))
+
+
+def form_of(entry: MapEntry, format_: Format) -> str:
+    """Return an entry as compact JSON, or as a line of Markdown."""
+    if format_ == "json":
+        return entry.model_dump_json(exclude_none=True)
+    kind = None if ":" in entry.id else entry.kind  # the section says it
+    before = [entry.block, entry.when, entry.due, entry.date, kind, entry.status, entry.phase]
+    if entry.title is None:
+        return f"- {_line(entry.id)}"
+    head = " · ".join(_line(part) for part in (*before, entry.title) if part)
+    more = [f" — {_line(text)}" for text in (entry.gist, entry.context) if text]
+    for name, values in (("also", entry.aliases), ("topics", entry.topics)):
+        if values:
+            more.append(f" · {name} {_line(', '.join(values))}")
+    if entry.records is not None:
+        more.append(f" · {entry.records} record{'s' * (entry.records != 1)}")
+    if entry.fit == "possible":
+        more.append(" · possibly")
+    if entry.with_id:
+        more.append(f" · against {entry.with_id}")
+    if entry.examples:
+        more.append(f" · such as {', '.join(entry.examples)}")
+    shown_id = "" if ":" in entry.id else f" · {_line(entry.id)}"
+    return f"- {head}{''.join(more)}{shown_id}"
+
+
+def repeats_words(store: Store, scope: str, records: Sequence[Record]) -> set[str]:
+    """Return the ids of the records whose gist is, word for word, what a capture says.
+
+    Such a gist is the words themselves, so a map names the record by its title only.
+    """
+    gists = {record.record_id: record.gist.strip() for record in records}
+    suspects: dict[str, list[str]] = {}
+    for id_, links in store.links_from(scope, list(gists), rels=["quotes"]).items():
+        wide = [link.dst for link in links if link.span_end - link.span_start >= len(gists[id_])]
+        if wide:
+            suspects[id_] = wide
+    captures = store.captures(scope, sorted({name for wide in suspects.values() for name in wide}))
+    return {
+        id_
+        for id_, wide in suspects.items()
+        if any(name in captures and gists[id_] in captures[name].text for name in wide)
+    }
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _line(text: str) -> str:
+    return visible(_BLANKS.sub(" ", text).strip())

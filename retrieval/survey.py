@@ -1,0 +1,295 @@
+"""The survey: a map of a scope, or of one domain of it, from records alone.
+
+Sections: phases and years; a timeline trunk (`retrieval.timeline`); the five blocks of the state
+(`retrieval.state`); entities; facets and topics; hypotheses, by title unless the query's words hit
+them; follow-ups that are overdue, due today or within three days; and gaps. A query makes what is
+near to it worth more, by the scores of search, and so shown first and in place of what is not.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiyi.core.dates import parse_day_range
+from shiyi.core.errors import UsageError
+from shiyi.indexer.analyze import terms
+from shiyi.retrieval.asof import Mask, Standing, Standings, day_of, days_of
+from shiyi.retrieval.listing import Group, Listing, entry_of, repeats_words, sizes
+from shiyi.retrieval.map_results import BLOCKS, Block, MapEntry
+from shiyi.retrieval.state import OPEN_KINDS, Facts, Stated, state_blocks
+from shiyi.retrieval.timeline import TRUNK_KINDS, Stem, stems, trunk, weights
+from shiyi.retrieval.window import Window
+from shiyi.store import Record, Store
+
+SOON = 3  # days
+_CONTEXT = 300  # characters
+_EXAMPLES = 3
+_NAME = 80  # characters of a topic
+_MENTIONS = ("mentions", "about", "member_of")
+_HIT = 2.0  # what the query's words add to a topic or hypothesis that they name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """How many of each a map may list; the budget then chooses among them."""
+
+    trunk: int
+    names: int
+    state: int
+
+
+SURVEY_ROOM = Room(trunk=400, names=60, state=3)
+ROUTING_ROOM = Room(trunk=1200, names=200, state=9)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What is looked at: the records `among` all that stand, and how near each is to a query."""
+
+    standing: Standing
+    among: Mask
+    near: NDArray[np.float64]
+    words: frozenset[str] = frozenset()
+    window: Window | None = None
+    whole: bool = True  # no window and no domain narrow it
+    short: Callable[[str], str] = str  # how an id is shown
+    room: Room = SURVEY_ROOM
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A record to list: its place, what it is worth, and what is said of it beside itself."""
+
+    place: int
+    value: float
+    more: dict[str, object] = field(default_factory=dict)
+    stub: bool = False
+
+
+def survey_groups(store: Store, standings: Standings, view: View) -> list[Group]:
+    """Return everything that a survey may show, each section in its order."""
+    standing = view.standing
+    blocks, due, context = _attributes(store, view)
+    pairs = _contradictions(store, view)
+    against: dict[int, int] = {}
+    for one, other in pairs:
+        against.setdefault(one, other)
+        against.setdefault(other, one)
+    facts = Facts(
+        standing=standing, among=view.among, near=view.near, blocks=blocks, due=due,
+        against=against,
+    )  # fmt: skip
+    found = stems(standing, view.among)
+    seats = trunk(standing, found, view.near, view.room.trunk)
+    arrivals = _arrivals(store, view)
+    drafts: dict[str, list[_Draft]] = {
+        "timeline": [_Draft(seat.place, seat.value) for seat in seats],
+        "state": _state(view, state_blocks(facts, view.room.state)),
+        "entities": _named(view, "entity", arrivals),
+        "facets": _named(view, "facet", arrivals),
+        "hypotheses": _named(view, "hypothesis", {}),
+        "followups": _followups(view, due, context),
+    }
+    records = _read(standings, view, drafts)
+    silent = repeats_words(store, standing.scope, list(records.values()))
+    listed = {
+        name: [
+            one
+            for draft in own
+            if draft.place in records
+            for one in [_listing(view, name, draft, records, silent)]
+        ]
+        for name, own in drafts.items()
+    }
+    listed["facets"] += _topics(store, view)
+    return [
+        Group("phases", _phases(found), 4.0),
+        Group("timeline", listed["timeline"]),
+        Group("state", listed["state"], 3.0),
+        Group("followups", listed["followups"], 4.0),
+        Group("entities", listed["entities"], 0.8),
+        Group("facets", listed["facets"]),
+        Group("hypotheses", listed["hypotheses"], 0.5),
+        Group("gaps", _gaps(view, pairs), 2.0),
+    ]
+
+
+# What is chosen
+
+
+def _attributes(
+    store: Store, view: View
+) -> tuple[dict[int, Block], dict[int, int], dict[int, str]]:
+    """Return the blocks of states, and the due days and contexts of what is open, by place.
+
+    The date of a follow-up is when it is due, unless its attribute `due` says otherwise. What has
+    a `state` other than open is no longer due.
+    """
+    standing, rolls = view.standing, store.rolls
+    read = standing.scope, standing.as_of
+
+    def inside(found: Mapping[str, str]) -> dict[int, str]:
+        return {p: text for p, text in standing.by_place(found).items() if view.among[p]}
+
+    named = inside(rolls.attribute(read[0], ["state"], "block", read[1]))
+    blocks = {place: name for place, name in named.items() if name in BLOCKS}
+    states = inside(rolls.attribute(read[0], OPEN_KINDS, "state", read[1]))
+    stated = inside(rolls.attribute(read[0], OPEN_KINDS, "due", read[1]))
+    dated = standing.of_kinds(["followup"]) & standing.dated() & view.among
+    due = {int(place): int(standing["first"][place]) for place in np.flatnonzero(dated)}
+    due |= {place: day for place, text in stated.items() if (day := _day(text)) is not None}
+    context = inside(rolls.attribute(read[0], OPEN_KINDS, "context", read[1]))
+    still = {place: day for place, day in due.items() if states.get(place, "open") == "open"}
+    return blocks, still, context
+
+
+def _contradictions(store: Store, view: View) -> list[tuple[int, int]]:
+    """Return the pairs that contradict one another while both hold."""
+    edges = store.rolls.edges(view.standing.scope, ["contradicts"], view.standing.as_of)
+    pairs = set()
+    for src, _, dst in edges:
+        ends = [int(place) for place in view.standing.places([src, dst])]
+        if len(set(ends)) == 2 and view.among[ends].all():  # noqa: PLR2004 - a pair
+            pairs.add((min(ends), max(ends)))
+    return sorted(pairs)
+
+
+def _arrivals(store: Store, view: View) -> dict[int, int]:
+    standing = view.standing
+    counts = store.rolls.arrivals(standing.scope, _MENTIONS, standing.as_of)
+    return standing.by_place(counts)
+
+
+def _state(view: View, stated: Sequence[Stated]) -> list[_Draft]:
+    weight = weights(view.standing, view.near)
+    drafts = []
+    for one in stated:
+        more: dict[str, object] = {"block": one.block}
+        if one.against is not None:
+            more["against"] = one.against
+        drafts.append(_Draft(one.place, float(weight[one.place]), more))
+    return drafts
+
+
+def _named(view: View, kind: str, arrivals: Mapping[int, int]) -> list[_Draft]:
+    """Return the entities, facets or hypotheses that count most."""
+    places = np.flatnonzero(view.standing.of_kinds([kind]) & view.among)
+    counts = np.array([arrivals.get(place, 0) for place in places.tolist()], np.int64)
+    weight = weights(view.standing, view.near)[places] * (1.0 + np.log1p(counts) / 4.0)
+    best = np.lexsort((places, -weight))[: view.room.names]
+    return [
+        _Draft(int(places[i]), float(weight[i]), {"records": int(counts[i]) or None})
+        for i in best.tolist()
+    ]
+
+
+def _followups(view: View, due: Mapping[int, int], context: Mapping[int, str]) -> list[_Draft]:
+    """Return what is overdue, due today or soon, in the order of the due dates."""
+    weight, today = weights(view.standing, view.near), view.standing.today()
+    drafts = []
+    for place, day in sorted(due.items(), key=lambda one: (one[1], one[0])):
+        if day > today + SOON:
+            break
+        when = "overdue" if day < today else "today" if day == today else "soon"
+        more: dict[str, object] = {"due": day_of(day).isoformat(), "when": when}
+        if place in context:
+            more["context"] = context[place][:_CONTEXT]
+        drafts.append(_Draft(place, float(weight[place]), more))
+    return drafts
+
+
+# What is written
+
+
+def _read(
+    standings: Standings, view: View, drafts: Mapping[str, Iterable[_Draft]]
+) -> dict[int, Record]:
+    wanted = {draft.place for own in drafts.values() for draft in own}
+    wanted |= {
+        int(str(draft.more["against"])) for draft in drafts["state"] if "against" in draft.more
+    }
+    return standings.read(view.standing, sorted(wanted))
+
+
+def _listing(
+    view: View, name: str, draft: _Draft, records: Mapping[int, Record], silent: set[str]
+) -> Listing:
+    record, more = records[draft.place], dict(draft.more)
+    against = more.pop("against", None)
+    if isinstance(against, int):
+        more |= {
+            "with_id": view.short(view.standing.id(against)),
+            "context": f"but: {records[against].title}",
+        }
+    if view.window is not None:
+        more["fit"] = view.window.fit(record)
+    value, stub = draft.value, False
+    if name == "hypotheses":
+        text = f"{record.title}\n{record.gist}\n{record.detail or ''}"
+        stub = not view.words & set(terms(text))
+        value += 0.0 if stub else _HIT
+    if name in {"entities", "hypotheses", "followups"}:
+        more["kind"] = None  # the section says it
+    shown_id = view.short(record.record_id)
+    entry = entry_of(record, shown_id, silent=record.record_id in silent, **more)
+    return Listing(record.record_id, value, sizes(entry, stub=stub))
+
+
+def _phases(found: Sequence[Stem]) -> list[Listing]:
+    entries = [stem.entry() for stem in found]
+    return [Listing(entry.id, 1.0, (MapEntry(id=entry.id), entry)) for entry in entries]
+
+
+def _topics(store: Store, view: View) -> list[Listing]:
+    """Return the topics of the records looked at, those with most records first."""
+    standing = view.standing
+    ids = None if view.whole else standing["id"][view.among].tolist()
+    counts = store.rolls.topic_counts(standing.scope, ids, standing.as_of)
+    most = max(counts.values(), default=1)
+    worth = {
+        topic: count / most + (_HIT if view.words & set(terms(topic)) else 0.0)
+        for topic, count in list(counts.items())[: 10 * view.room.names]
+    }
+    best = sorted(worth, key=lambda topic: (-worth[topic], topic))[: view.room.names]
+    entries = [
+        MapEntry(
+            id=f"topic:{topic[:_NAME]}", kind="topic", title=topic[:_NAME], records=counts[topic]
+        )
+        for topic in best
+    ]
+    return [
+        Listing(entry.id, worth[topic], (entry,))
+        for topic, entry in zip(best, entries, strict=True)
+    ]
+
+
+def _gaps(view: View, pairs: Sequence[tuple[int, int]]) -> list[Listing]:
+    """Return what is undated although it happened, unsourced, or unresolved: counts, examples."""
+    standing, among = view.standing, view.among
+    unresolved = np.zeros(len(standing), bool)
+    unresolved[[place for pair in pairs for place in pair]] = True
+    masks = {
+        "undated": ("happened at no known time", among & ~standing.dated()
+                    & standing.of_kinds(TRUNK_KINDS)),
+        "unsourced": ("quotes no source", among & ~standing["sourced"]),
+        "unresolved": ("contradicts another that holds too", unresolved),
+    }  # fmt: skip
+    weight, listings = weights(standing, view.near), []
+    for name, (title, mask) in masks.items():
+        places = np.flatnonzero(mask)
+        if len(places):
+            best = places[np.lexsort((places, -weight[places]))[:_EXAMPLES]]
+            line = MapEntry(id=name, title=title, records=len(places))
+            examples = [view.short(standing.id(p)) for p in best.tolist()]
+            whole = line.model_copy(update={"examples": examples})
+            listings.append(Listing(name, 1.0, (MapEntry(id=name), line, whole)))
+    return listings
+
+
+def _day(text: str) -> int | None:
+    try:
+        return days_of(parse_day_range(text[:10] if "T" in text else text).start)
+    except UsageError:
+        return None

@@ -1,0 +1,135 @@
+"""The trunk of a timeline: some records of each phase, so that none crowds out another.
+
+The rule. A record belongs to the phase that it names, else to the year of its first day. The days
+of each phase are cut into eight equal stretches. In each stretch the records stand by weight
+(salience, and nearness to the query if there is one), then by date, then by id. A phase shows the
+first of each stretch, then the second of each, and so on, up to its seats; and what a record is
+worth falls with the round it is shown in. No other phase has a say in any of it, but for the number
+of seats: so the turning points of an early phase stay, however much comes later.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import numpy as np
+from numpy.typing import NDArray
+
+from shiyi.retrieval.asof import Mask, Standing, day_of
+from shiyi.retrieval.map_results import MapEntry
+from shiyi.store.rolls import NO_DAY
+
+TRUNK_KINDS = (
+    "event", "experience", "feeling", "state", "decision", "promise", "relationship", "insight",
+    "canon", "checkpoint",
+)  # fmt: skip
+_STRETCHES = 8
+_LEAST_SEATS, _MOST_SEATS = 4, 48
+_PHASES = 60  # with places of their own; those of fewest records are shown by year
+_YEARS = 60
+_LATER_ROUND = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Stem:
+    """A phase or a year: the places of its records that are dated, or all when none is."""
+
+    name: str
+    is_phase: bool
+    first: int
+    last: int
+    places: NDArray[np.int64]
+
+    def entry(self) -> MapEntry:
+        """Return the line of the phase or year."""
+        days = None
+        if self.first != NO_DAY:
+            start, end = (day_of(day).isoformat()[:7] for day in (self.first, self.last))
+            days = start if start == end else f"{start}..{end}"
+        name = f"phase:{self.name}" if self.is_phase else f"year:{self.name}"
+        title = self.name[:80]
+        return MapEntry(
+            id=name[:100], title=title, date=days, records=len(self.places),
+            kind="phase" if self.is_phase else "year",
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A record of the trunk and what it is worth to show it."""
+
+    place: int
+    value: float
+
+
+def stems(standing: Standing, among: Mask) -> list[Stem]:
+    """Return the phases and years of some records, in the order of their first days."""
+    found = []
+    left = among.copy()
+    keys, counts = np.unique(standing["phase"][among], return_counts=True)
+    named = [(int(count), int(key)) for key, count in zip(keys, counts, strict=True) if key]
+    by_size = sorted(named, key=lambda one: (-one[0], standing.phase_names[one[1]]))
+    for _, key in by_size[:_PHASES]:
+        own = among & (standing["phase"] == key)
+        left &= ~own
+        found.append(_stem(standing, standing.phase_names[key], np.flatnonzero(own), phase=True))
+    left &= standing.dated()
+    years = _years(standing["first"])
+    keys, counts = np.unique(years[left], return_counts=True)
+    for key in keys[np.lexsort((keys, -counts))][:_YEARS].tolist():
+        own = left & (years == key)
+        found.append(_stem(standing, f"{key:04}", np.flatnonzero(own), phase=False))
+    return sorted(found, key=lambda one: (one.first == NO_DAY, one.first, one.name))
+
+
+def trunk(
+    standing: Standing, found: Sequence[Stem], near: NDArray[np.float64], most: int
+) -> list[Seat]:
+    """Return the seats of all phases, in time order; about `most` of them.
+
+    near: how near each record of the scope is to what is asked, 0 to 1.
+    """
+    seats = max(_LEAST_SEATS, min(_MOST_SEATS, most // max(len(found), 1)))
+    on_trunk = standing.of_kinds(TRUNK_KINDS) & standing.dated()
+    chosen: list[Seat] = []
+    for stem in found:
+        places = stem.places[on_trunk[stem.places]]
+        chosen += _seated(standing, places, near, seats)
+    return sorted(chosen, key=lambda seat: (int(standing["first"][seat.place]), seat.place))
+
+
+def weights(standing: Standing, near: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what each record counts: half to one by its salience, and up to two if asked for."""
+    weight: NDArray[np.float64] = 0.5 + standing["salience"] / 200.0 + 2.0 * near
+    return weight
+
+
+def _seated(
+    standing: Standing, places: NDArray[np.int64], near: NDArray[np.float64], seats: int
+) -> list[Seat]:
+    if not len(places):
+        return []
+    first = standing["first"][places].astype(np.int64)
+    span = int(first.max() - first.min()) + 1
+    stretch = (first - first.min()) * _STRETCHES // span
+    weight = weights(standing, near)[places]
+    order = np.lexsort((places, first, -weight, stretch))
+    starts = np.r_[True, stretch[order][1:] != stretch[order][:-1]]
+    round_ = np.empty(len(places), np.int64)
+    round_[order] = np.arange(len(places)) - np.maximum.accumulate(
+        np.where(starts, np.arange(len(places)), 0)
+    )
+    best = np.lexsort((places, first, -weight, round_))[:seats]
+    value = weight[best] * _LATER_ROUND ** round_[best]
+    return [Seat(int(p), float(v)) for p, v in zip(places[best], value, strict=True)]
+
+
+def _stem(standing: Standing, name: str, places: NDArray[np.int64], *, phase: bool) -> Stem:
+    first, last = standing["first"][places], standing["last"][places]
+    dated = first != NO_DAY
+    if not dated.any():
+        return Stem(name, phase, NO_DAY, NO_DAY, places)
+    return Stem(name, phase, int(first[dated].min()), int(last[dated].max()), places)
+
+
+def _years(days: NDArray[np.int32]) -> NDArray[np.int64]:
+    since: NDArray[np.int64] = days.astype("datetime64[D]").astype("datetime64[Y]").astype(np.int64)
+    return since + 1970
