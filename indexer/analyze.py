@@ -98,6 +98,25 @@ def terms(text: str) -> list[str]:
     return own + list((+mainland).elements())
 
 
+def words(text: str) -> list[str]:
+    """Return the folded words of `text` in order, as they are cut, without those that say little.
+
+    Of Chinese, jieba's words of two characters and more.
+    """
+    found: list[str] = []
+    for piece in _MIXED_RUN.findall(fold(text)):
+        for word in _segmenter().lcut(piece[:_SEGMENTED_AT_ONCE]):
+            short = len(word) < len("两字") and _HAS_HAN.search(word)
+            if not short and word not in _stop_words() and any(map(str.isalnum, word)):
+                found.append(word)
+    return found
+
+
+def name_terms(name: str) -> set[str]:
+    """Return the terms that every text with this name in it has, however its words are cut."""
+    return {term.text for term in _locate_uncut(fold(name))}
+
+
 def locate(folded: str) -> Iterator[Term]:
     """Yield the terms of a folded text with their places."""
     yield from _locate_uncut(folded)

@@ -20,7 +20,7 @@ from shiyi.store.kinds import KINDS, LAYERS, STATUSES
 
 RECORD, FRAGMENT = 0, 1
 SOURCED = "sourced"  # a statement of ours that quotes the words it rests on
-_VERSION = 3  # of what this module makes of a row
+_VERSION = 4  # of what this module makes of a row
 NO_DATE = np.iinfo(np.int32).min
 NEVER = np.iinfo(np.int64).max
 _NO_LAYER = 255
@@ -112,6 +112,7 @@ def record_document(record: Record, quotes: Sequence[Link]) -> Document:
             "gist": record.gist,
             "detail": record.detail,
             "topics": list(record.topics),
+            "aliases": list(record.aliases),
             "date_start": _iso(record.date_start),
             "date_end": _iso(record.date_end),
             "date_precision": record.date_precision,

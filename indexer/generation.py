@@ -21,15 +21,20 @@ import numpy as np
 
 from shiyi.core.errors import IndexUnusableError
 from shiyi.core.files import make_private_directory, owner_only, sync_directory, write_atomically
+from shiyi.indexer.graph import GraphArrays
 from shiyi.indexer.segment import Array, Segment, map_array
 
-FORMAT = 2
+FORMAT = 3
 MANIFEST = "manifest.json"
 CURRENT = "CURRENT"
 VECTORS = "vectors.npy"
 QUANTISED = "vectors.faiss"
 EMBEDDED = "embedded.npy"
 _BUILDING = "building"
+_PLAIN = (
+    "columns.npy", "topic_pointers.npy", "topic_keys.npy", "quotes.npy", "cards.bin",
+    "card_pointers.npy",
+)  # fmt: skip
 _NAME = re.compile(r"[0-9a-f]{16}")
 
 
@@ -80,14 +85,14 @@ class Generation:
         if hashlib.sha256(content).hexdigest()[: len(directory.name)] != directory.name:
             raise IndexUnusableError("its manifest does not fit its name")
         self.manifest = Manifest.decode(content)
-        names = [*Segment.file_names(), "columns.npy", "topic_pointers.npy", "topic_keys.npy"]
-        for name in [*names, "quotes.npy", "cards.bin", "card_pointers.npy"]:
+        for name in [*Segment.file_names(), *GraphArrays.file_names(), *_PLAIN]:
             self._check(name)
         self.segment = Segment.load(directory)
         self.columns = map_array(directory / "columns.npy")
         self.topic_pointers = map_array(directory / "topic_pointers.npy")
         self.topic_keys = map_array(directory / "topic_keys.npy")
         self.quotes = map_array(directory / "quotes.npy")
+        self.graph = GraphArrays.load(directory)
         self._card_pointers = map_array(directory / "card_pointers.npy")
         self._cards = _map_bytes(directory / "cards.bin")
 

@@ -21,8 +21,11 @@ from shiyi.indexer.documents import (
 )
 from shiyi.indexer.embeddings import passage_key
 from shiyi.indexer.generation import Generation
+from shiyi.indexer.graph import Graph
 from shiyi.indexer.lexical import LiveOkapi
+from shiyi.indexer.names import Names
 from shiyi.indexer.quotes import QUOTES, Quotes
+from shiyi.indexer.relations import Relations
 from shiyi.indexer.segment import Array, Segment
 from shiyi.indexer.vectors import VectorTable
 from shiyi.store import Capture, Store
@@ -37,7 +40,7 @@ class Filter:
 
     Captures have no kind, layer or status, so those concern records only; `captures` says whether
     captures are seen. since and until are inclusive days; a document matches when its dates
-    overlap them, and an undated one does not.
+    overlap them, and an undated one does not. What has expired is seen only when it is wanted.
     """
 
     kinds: frozenset[str] = frozenset()
@@ -48,6 +51,7 @@ class Filter:
     until: date | None = None
     captures: bool = True
     records: bool = True
+    expired: bool = False
 
 
 class ScopeIndex:
@@ -70,6 +74,7 @@ class ScopeIndex:
         fragments = self._base[self._records :]
         quotes = generation.quotes if generation else np.empty(0, QUOTES)
         self._quotes = Quotes(quotes, fragments, self._records)
+        self._relations = Relations()
         self.vectors: VectorTable | None = None
 
     def __len__(self) -> int:
@@ -104,6 +109,7 @@ class ScopeIndex:
                 captures[change.id] = None
             else:
                 records[change.id] = None
+            self._relations.note(change)
         captures |= self._waiting_for(captures)
         for documents in (
             *documents_of_records(store, self.scope, list(records)),
@@ -261,6 +267,14 @@ class ScopeIndex:
         inside = [slot for slot, start in zip(slots, starts, strict=True) if start <= place]
         return inside[-1] if inside else None
 
+    def graph(self, store: Store) -> Graph:
+        """Return the graph of the scope, up to date with the documents."""
+        return self._relations.follow(self, store)
+
+    def names(self) -> Names:
+        """Return the names of the entities of the scope."""
+        return self._relations.names_of(self)
+
     # Filtering
 
     def allowed(self, filter_: Filter, now: datetime) -> Array:
@@ -279,7 +293,8 @@ class ScopeIndex:
         ):
             if wanted:
                 allowed &= ~is_record | positions_of(values, wanted)[columns[name]]
-        allowed &= columns["expires"] > int(now.timestamp())
+        if not filter_.expired:
+            allowed &= columns["expires"] > int(now.timestamp())
         if filter_.since is not None or filter_.until is not None:
             allowed &= self.overlapping(filter_.since, filter_.until)
         if filter_.topics:

@@ -39,6 +39,7 @@ from shiyi.indexer.generation import (
 from shiyi.indexer.index import documents_of_batch
 from shiyi.indexer.lexical import LiveOkapi, largest_deviation
 from shiyi.indexer.quotes import QUOTES
+from shiyi.indexer.relations import write_graph
 from shiyi.indexer.segment import Array, Segment, SegmentBuilder
 from shiyi.indexer.vectors import EXACT_LIMIT, quantise
 from shiyi.models.calibration import Calibration
@@ -93,6 +94,7 @@ def build_generation(
         columns = _write_documents(
             store, scope, building, model=model if embed else None, reuse=reuse, progress=progress
         )
+        write_graph(store, scope, building, columns)
         embedded = _write_vectors(building, columns, model)
         _check_against_rank_bm25(Segment.load(building))
         return publish(

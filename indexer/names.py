@@ -1,0 +1,153 @@
+"""The names of a scope's entities: where they stand in a question, and in which texts.
+
+A name is what an entity is called by its title, without what stands in brackets, or by an alias.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shiyi.indexer.analyze import name_terms, term_key
+from shiyi.indexer.fold import fold, fold_with_spans
+from shiyi.indexer.lexical import LiveOkapi
+from shiyi.indexer.segment import Array
+
+_LEAST = 2  # characters; fewer stand in too many other words
+_BRACKET = re.compile(r"[(（]")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A name in a question, text[start:end]; exact unless it was written otherwise."""
+
+    entity: str
+    start: int
+    end: int
+    exact: bool
+
+
+class Names:
+    """The names of the entities of a scope, as they stand now."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._names: dict[str, tuple[str, ...]] = {}
+        self._owners: dict[str, dict[str, set[str]]] = {}  # folded → entity → as written
+        self._lengths: dict[str, list[int]] = {}  # by the first character, longest first
+        self._keys: dict[int, list[tuple[frozenset[int], str]]] = {}  # by the least key
+        self._ready = True
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the entities that have names."""
+        return iter(sorted(self._names))
+
+    def put(self, entity: str, card: Mapping[str, Any] | None) -> None:
+        """Take the names of an entity from its card; none when it is an entity no more."""
+        if card is not None:
+            self._names[entity] = names_of(card)
+        else:
+            self._names.pop(entity, None)
+        self._ready = False
+
+    def keys_of(self, entity: str) -> list[frozenset[int]]:
+        """Return the terms of each name of an entity that can be looked for in texts."""
+        keys = (_name_keys(name) for name in self._names.get(entity, ()))
+        return [one for one in dict.fromkeys(keys) if one]
+
+    def find(self, text: str) -> list[Named]:
+        """Return the names in a text, by place; longer ones first, exact ones before others."""
+        self._prepare()
+        folded = fold_with_spans(text)
+        found: list[Named] = []
+        taken = [False] * len(folded.text)
+        for length, start in sorted(self._places(folded.text), key=lambda p: (-p[0], p[1])):
+            if any(taken[start : start + length]):
+                continue
+            taken[start : start + length] = [True] * length
+            first, last = folded.starts[start], folded.ends[start + length - 1]
+            owners = self._owners[folded.text[start : start + length]]
+            written = text[first:last]
+            exact = sorted(entity for entity, raw in owners.items() if written in raw)
+            found += [
+                Named(entity, first, last, exact=bool(exact)) for entity in exact or sorted(owners)
+            ]
+        return sorted(found, key=lambda one: (one.start, one.entity))
+
+    def named_by(self, keys: Array) -> set[str]:
+        """Return the entities of which a name stands in a document with these terms."""
+        self._prepare()
+        held = set(keys.tolist())
+        return {
+            entity
+            for key in held & self._keys.keys()
+            for name, entity in self._keys[key]
+            if name <= held
+        }
+
+    def _places(self, folded: str) -> Iterable[tuple[int, int]]:
+        for start, character in enumerate(folded):
+            for length in self._lengths.get(character, ()):
+                part = folded[start : start + length]
+                if part in self._owners and _stands_alone(folded, start, start + length):
+                    yield length, start
+
+    def _prepare(self) -> None:
+        if self._ready:
+            return
+        self._owners, lengths = {}, defaultdict(set)
+        self._keys = defaultdict(list)
+        for entity in sorted(self._names):
+            for name in self._names[entity]:
+                folded = fold(name)
+                self._owners.setdefault(folded, {}).setdefault(entity, set()).add(name)
+                lengths[folded[0]].add(len(folded))
+            for keys in self.keys_of(entity):
+                self._keys[min(keys)].append((keys, entity))
+        self._lengths = {first: sorted(of, reverse=True) for first, of in lengths.items()}
+        self._ready = True
+
+
+def names_of(card: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names on the card of an entity, each once."""
+    title = card["title"]
+    names = (title, _BRACKET.split(title)[0], *card["aliases"])
+    stripped = (name.strip() for name in names)
+    return tuple(dict.fromkeys(name for name in stripped if len(fold(name)) >= _LEAST))
+
+
+def slots_naming(lexical: LiveOkapi, names: Sequence[frozenset[int]]) -> list[int]:
+    """Return the living slots in which one of the names stands, ascending."""
+    found: set[int] = set()
+    for keys in names:
+        lists = sorted((lexical.slots_with(key) for key in keys), key=len)
+        slots = np.array(lists[0], np.int64)
+        for other in lists[1:]:
+            slots = np.intersect1d(slots, other, assume_unique=True)
+        found.update(slots.tolist())
+    return sorted(found)
+
+
+def _name_keys(name: str) -> frozenset[int]:
+    """Return the terms of a name; none when they say too little, as a bare number does."""
+    parts = name_terms(name)
+    if all(part.isdigit() for part in parts):
+        return frozenset()
+    return frozenset(map(term_key, parts))
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Tell whether a name in letters is not a part of a longer word."""
+    before, after = text[start - 1 : start], text[end : end + 1]
+    return not (_joined(before, text[start]) or _joined(text[end - 1], after))
+
+
+def _joined(left: str, right: str) -> bool:
+    return bool(left and right) and _in_word(left) and _in_word(right)
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() and ord(character) < 0x2E80  # noqa: PLR2004 - where Han begins
