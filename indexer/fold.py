@@ -91,6 +91,11 @@ def to_mainland_words(text: str) -> str:
     return _convert("tw2sp", text)
 
 
+def to_taiwan_words(text: str) -> str:
+    """Convert mainland wording to Taiwan wording in Traditional characters (OpenCC s2twp)."""
+    return _convert("s2twp", text)
+
+
 def is_traditional(text: str) -> bool:
     """Tell whether `text` holds Traditional characters."""
     return not text.isascii() and to_simplified(text) != text

@@ -14,6 +14,7 @@ import hashlib
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -90,7 +91,7 @@ class Calibration:
             centred[start : start + _ROWS_AT_ONCE] = block / np.where(lengths > 0, lengths, 1)
         return centred
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """The hex sha256 of every field."""
         return hashlib.sha256(self._content()).hexdigest()

@@ -107,7 +107,7 @@ def find(indexes: Indexes, scope: str, query: Query, trace: Tracer = SILENT) -> 
         if answered:
             hits = _choose(index, asked, query, slots=slots, evidence=evidence, fused=fused)
     trace.ranked(
-        asked, index, slots, evidence, fused, hybrid=vectors is not None, known=known,
+        asked, index, slots, evidence, fused, hybrid=vectors is not None, margin=above,
         answered=answered, least=0.0 if query.weak else _LEAST,
     )  # fmt: skip
     trace.same_words({other: hit.id for hit in hits for other in hit.also})

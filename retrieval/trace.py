@@ -6,6 +6,7 @@ A retrieval function takes a `Tracer` and tells it what it reads, ranks and choo
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ from shiyi.retrieval.results import Basis, TimeRead
 from shiyi.retrieval.traced import Fate
 from shiyi.retrieval.when import Reading
 
-_RANKED = 24  # of the fused ranking
-_OF_CHANNEL = 10
+_RANKED = 20  # of the fused ranking
+_OF_CHANNEL = 8
 _TERMS = 64
 _PARTS = ("score", "dense", "lexical", "exact", "time", "neighbour", "source")
 _DIGITS = 4
@@ -33,6 +34,7 @@ class Tracer:
         self.on = on
         self.id: str | None = None  # under which it will be kept
         self.name = "asked"  # of the next question
+        self.wording: str | None = None  # what stands for its text where that holds stored words
         self.questions: list[dict[str, Any]] = []
         self.engine: dict[str, Any] | None = None
         self.chosen: list[str] = []
@@ -70,12 +72,12 @@ class Tracer:
 
     def ranked(
         self, asked: Asked, index: ScopeIndex, slots: Array, evidence: Evidence, fused: Fused,
-        *, hybrid: bool, known: bool, answered: bool, least: float,
+        *, hybrid: bool, margin: float, answered: bool, least: float,
     ) -> None:  # fmt: skip
         """Note a question and its best candidates.
 
-        known: something is above the evidence floor; answered: what is found is shown. least is
-        the share of the best score under which a candidate is junk.
+        margin: by how much the evidence lies above the floor; answered: what is found is shown.
+        least is the share of the best score under which a candidate is junk.
         """
         if not self.on:
             return
@@ -88,9 +90,11 @@ class Tracer:
         }
         ids = _ids(index, slots, [best, *(places for _, places in channels.values())])
         self.questions.append({
-            "name": self.name, "text": asked.text, "terms": sorted(set(asked.terms))[:_TERMS],
+            "name": self.name, "text": asked.text if self.wording is None else self.wording,
+            "terms": sorted(set(asked.terms))[:_TERMS] if self.wording is None else [],
             "times": [time_read(time).model_dump() for time in asked.times],
-            "remark": asked.remark, "by_meaning": asked.by_meaning, "known": known,
+            "remark": asked.remark, "by_meaning": asked.by_meaning, "known": margin >= 0,
+            "margin": round(margin, _DIGITS) if isfinite(margin) else None,
             "mode": "hybrid" if hybrid else "keyword",
             "filtered": len(index) - evidence.searched,
             "basis": basis_of(evidence, fused).model_dump(),
@@ -180,7 +184,7 @@ def _best(values: Array, most: int) -> Array:
 def _ids(index: ScopeIndex, slots: Array, places: Sequence[Array]) -> dict[int, str]:
     """Return the id at each position."""
     wanted = list(dict.fromkeys(np.concatenate(places).tolist()))
-    found = index.columns.rows(slots[wanted])["id"] if wanted else ()
+    found = index.columns["id"][slots[wanted]].tolist() if wanted else ()
     return {place: id_.decode("ascii") for place, id_ in zip(wanted, found, strict=True)}
 
 
@@ -197,21 +201,20 @@ def _ranking(
     ids: Mapping[int, str], best: Array, fused: Fused, *, answered: bool, least: float
 ) -> list[dict[str, Any]]:
     """Return candidates by score, and why each would not be shown if it were not."""
-    columns = [np.round(getattr(fused, name)[best], _DIGITS).tolist() for name in _PARTS]
-    speaks = fused.speaks[best]
-    speaking = fused.score[fused.speaks]
-    bound = least * float(speaking.max(initial=0.0)) if answered else 0.0
+    parts = np.stack([getattr(fused, name)[best] for name in _PARTS], axis=1)
+    speaks = fused.speaks[best].tolist()
+    bound = least * float(fused.score[fused.speaks].max(initial=0.0))
     found: dict[str, dict[str, Any]] = {}
-    for place, speaking, parts in zip(
-        best.tolist(), speaks.tolist(), zip(*columns, strict=True), strict=True
+    for place, numbers, says in zip(
+        best.tolist(), np.round(parts, _DIGITS).tolist(), speaks, strict=True
     ):
         fate = "limit"
         if not answered:
             fate = "floor"
-        elif not speaking:
+        elif not says:
             fate = "silent"
-        elif parts[0] < bound:
+        elif numbers[0] < bound:
             fate = "junk"
-        line = {"id": ids[place], **dict(zip(_PARTS, parts, strict=True)), "fate": fate}
+        line = {"id": ids[place], **dict(zip(_PARTS, numbers, strict=True)), "fate": fate}
         found.setdefault(ids[place], line)
     return list(found.values())

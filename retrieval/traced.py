@@ -1,4 +1,7 @@
-"""What a trace says. Of stored texts it has ids only; its words are those of the question."""
+"""What traces and proofs of absence say.
+
+Of stored texts a trace has ids only; its words are those of the question.
+"""
 
 from typing import Any, Literal
 
@@ -54,6 +57,7 @@ class Question(BaseModel):
     mode: Mode
     filtered: int = Field(description="documents that the filters leave out")
     known: bool = Field(description="something stands above the evidence floor")
+    margin: float | None = Field(description="by how much; null when beyond any doubt")
     basis: Basis
     channels: dict[str, list[Scored]] = Field(description="the best of each channel, ids only")
     ranking: list[Ranked] = Field(description="the best by fused score")
@@ -129,3 +133,26 @@ class TraceResult(BaseModel):
     replay: Replay | None
     traces: list[TraceLine]
     notes: list[str]
+
+
+class ProbeRun(BaseModel):
+    """One way in which the topic was asked for, and what came of it."""
+
+    name: str
+    text: str = Field(description="what was asked")
+    outcome: Outcome
+    found: list[str] = Field(description="ids above the evidence floor")
+    misses: int = Field(description="those below the floor, hardly farther than the nearest")
+    nearest: list[str] = Field(description="the ids of the nearest of those")
+
+
+class AbsenceResult(BaseModel):
+    """Whether there is nothing about a topic, and what that rests on."""
+
+    outcome: Outcome = Field(description="empty only when every probe ran and found nothing")
+    searched: int = Field(description="documents that every probe went through")
+    probes: list[ProbeRun]
+    found: list[str] = Field(description="ids above the evidence floor, best probes first")
+    omitted: int = Field(description="more such ids")
+    notes: list[str]
+    trace: str | None = Field(None, description="the id of the trace that proves it")

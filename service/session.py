@@ -183,6 +183,8 @@ class Session(Closable):
     def close(self) -> None:
         """Give the home up, for good."""
         self._closed = True
+        if self._traces is not None:
+            self._traces.close()
         if self._indexes is not None:
             self._indexes.close()
         if self._store is not None:

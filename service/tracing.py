@@ -31,7 +31,8 @@ class Tracing(Tracer):
     """
 
     def __init__(self, session: Session, operation: str, scope: str, request: BaseModel) -> None:
-        self._keep = session.keep_trace
+        _ = session.store  # raises when there is no home to keep anything in
+        self._keep = session.keep_trace if session.holds(scope) else None
         super().__init__(on=self._keep is not None)
         self._session, self._scope = session, scope
         if self.on:
@@ -65,7 +66,7 @@ class Tracing(Tracer):
         return found.model_copy(update={"trace": self._finish(told)})
 
     def _finish(self, told: dict[str, Any]) -> str | None:
-        if self._keep is None or not self._session.holds(self._scope):
+        if self._keep is None:
             return None
         if self.engine is not None:
             self.engine |= {

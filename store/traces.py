@@ -2,10 +2,10 @@
 
     traces/<sha256 of the scope>/<id of the first trace>.json-seq
 
-Segments are JSON text sequences (RFC 7464): each trace is written by one append, after a record
-separator, so that a torn one spoils no other. An append waits for no disk: a killed process loses
-nothing, a power cut perhaps the newest. Ids begin with the time, so the names of the segments say
-what is in them, and pruning removes whole segments.
+Segments are JSON text sequences (RFC 7464): each trace follows a record separator, so that a torn
+one spoils no other. They are appended a few at a time and wait for no disk: who is killed loses the
+last few. Ids begin with the time, so the names of the segments say what is in them, and pruning
+removes whole segments.
 """
 
 import hashlib
@@ -16,9 +16,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import to_json
+
+from shiyi.core.closable import Closable
 from shiyi.core.files import make_private_directory, write_atomically
 from shiyi.core.ids import is_trace_id
 
@@ -29,10 +33,22 @@ _SUFFIX = ".json-seq"
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 _MOST_OF_SEGMENT = 512  # traces
 _SEGMENTS = 8  # of `most` traces at the least, so that a whole one can be spared
+_AT_ONCE = 32  # traces
+_AT_LATEST = 1000  # milliseconds, counted when the next one comes
+_OPEN = 16  # segments held open at once
 _DAY = 86_400_000  # milliseconds
 
 
-class Traces:
+@dataclass(slots=True)
+class _Segment:
+    """The segment that is being filled."""
+
+    path: Path
+    descriptor: int
+    traces: int
+
+
+class Traces(Closable):
     """The traces of one home. No failure to keep one reaches whoever asked the question."""
 
     def __init__(self, home: Path, *, days: int, most: int) -> None:
@@ -41,21 +57,37 @@ class Traces:
         self._days, self._most = days, most
         self._in_segment = max(1, min(_MOST_OF_SEGMENT, most // _SEGMENTS))
         self._lock = threading.Lock()
-        self._open: dict[str, tuple[Path, int]] = {}  # by scope: the newest segment, its traces
+        self._pending: list[tuple[str, str, bytes]] = []  # scope, id, what is to be written
+        self._open: dict[str, _Segment] = {}  # the newest of each scope
+
+    def close(self) -> None:
+        """Release the segments; a later trace opens its own again."""
+        with self._lock:
+            self._write()
+            for scope in list(self._open):
+                self._release(scope)
 
     def keep(self, scope: str, content: Content) -> bool:
-        """Append a trace; tell whether it was kept."""
-        text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-        line = _SEPARATOR + text.encode("utf-8", "backslashreplace") + _END
+        """Take a trace, to be written with the next few; tell whether it was taken."""
         try:
-            with self._lock:
-                self._append(scope, content["id"], line)
-        except OSError:
+            line = _SEPARATOR + to_json(content) + _END
+        except ValueError:  # half a surrogate pair
             return False
+        with self._lock:
+            self._pending.append((scope, content["id"], line))
+            first = self._pending[0][1]
+            if len(self._pending) >= _AT_ONCE or _ms(content["id"]) - _ms(first) >= _AT_LATEST:
+                self._write()
         return True
+
+    def flush(self) -> None:
+        """Write what was taken."""
+        with self._lock:
+            self._write()
 
     def find(self, scope: str, trace_id: str) -> Content | None:
         """Return one trace, or None when there is none in this scope, or not any more."""
+        self.flush()
         if trace_id < self._oldest():
             return None
         # It lies in the last segment that began before it, unless the clock went back.
@@ -66,6 +98,7 @@ class Traces:
 
     def newest(self, scope: str, limit: int) -> list[Content]:
         """Return up to `limit` traces, newest first."""
+        self.flush()
         oldest, found = self._oldest(), list[Content]()
         for path in reversed(self._segments(scope)):
             if len(found) >= limit:
@@ -80,7 +113,8 @@ class Traces:
         """
         gone = 0
         with self._lock:
-            self._open.pop(scope, None)
+            self._write()
+            self._release(scope)
             for path in self._segments(scope):
                 lines = _lines(path)
                 word = b"" if mentioning is None else mentioning.encode()
@@ -98,23 +132,49 @@ class Traces:
             for directory in self._root.iterdir() if self._root.is_dir() else ():
                 self._prune(sorted(directory.glob(f"*{_SUFFIX}")))
 
-    def _append(self, scope: str, trace_id: str, line: bytes) -> None:
-        path, count = self._open.get(scope) or self._newest_segment(scope)
-        if path is None or count >= self._in_segment or _ms(trace_id) - _ms(path.stem) >= _DAY:
-            path, count = self._directory(scope) / f"{trace_id}{_SUFFIX}", 0
+    def _write(self) -> None:
+        """Write what was taken, by scope; what no disk takes is given up."""
+        taken, self._pending = self._pending, []
+        for scope in dict.fromkeys(scope for scope, _, _ in taken):
+            own = [(trace_id, line) for of, trace_id, line in taken if of == scope]
+            with suppress(OSError):
+                while own:
+                    segment = self._segment(scope, own[0][0])
+                    some = own[: self._in_segment - segment.traces]
+                    own = own[len(some) :]
+                    segment.traces += len(some)
+                    os.write(segment.descriptor, b"".join(line for _, line in some))
+
+    def _segment(self, scope: str, trace_id: str) -> "_Segment":
+        """Return the segment that takes a trace, a new one when that before is full or old."""
+        segment = self._open.get(scope)
+        if segment is not None and not os.fstat(segment.descriptor).st_nlink:
+            self._release(scope)  # somebody removed the file
+            segment = None
+        segment = segment or self._newest_segment(scope)
+        if segment is None or segment.traces >= self._in_segment or _is_past(segment, trace_id):
+            self._release(scope)
+            path = self._directory(scope) / f"{trace_id}{_SUFFIX}"
             make_private_directory(path.parent)
             self._make_room(self._segments(scope))
-        descriptor = os.open(path, _FLAGS, 0o600)
-        try:
-            if os.write(descriptor, line) != len(line):
-                raise OSError("the disk is full")  # what was written is torn, and so not a trace
-        finally:
-            os.close(descriptor)
-        self._open[scope] = path, count + 1
+            segment = _Segment(path, os.open(path, _FLAGS, 0o600), 0)
+        self._open.pop(scope, None)
+        self._open[scope] = segment  # the last one to be released
+        for other in list(self._open)[:-_OPEN]:
+            self._release(other)
+        return segment
 
-    def _newest_segment(self, scope: str) -> tuple[Path | None, int]:
+    def _newest_segment(self, scope: str) -> "_Segment | None":
         segments = self._prune(self._segments(scope))
-        return (segments[-1], len(_lines(segments[-1]))) if segments else (None, 0)
+        if not segments:
+            return None
+        path = segments[-1]
+        return _Segment(path, os.open(path, _FLAGS, 0o600), len(_lines(path)))
+
+    def _release(self, scope: str) -> None:
+        segment = self._open.pop(scope, None)
+        if segment is not None:
+            os.close(segment.descriptor)
 
     def _make_room(self, segments: list[Path]) -> None:
         """Remove what is too old, and so many of the oldest that a new segment fits."""
@@ -160,6 +220,10 @@ def new_trace_id() -> str:
 def now_ms() -> int:
     """Return the milliseconds since 1970."""
     return time.time_ns() // 1_000_000
+
+
+def _is_past(segment: _Segment, trace_id: str) -> bool:
+    return _ms(trace_id) - _ms(segment.path.stem) >= _DAY
 
 
 def _ms(trace_id: str) -> int:
