@@ -30,14 +30,14 @@ from shiyi.service.forms import (
 from shiyi.store.kinds import KINDS, LAYERS, RELATIONS, STATUSES
 
 __all__ = [
-        "AddRecordRequest", "ArchiveRequest", "CalibrateRequest", "Channel",
+        "AbsenceRequest", "AddRecordRequest", "ArchiveRequest", "CalibrateRequest", "Channel",
     "DoctorRequest",
     "EditRequest", "EvalCompareRequest", "EvalDatasetsRequest", "EvalGateRequest",
     "EvalLabelRequest", "EvalRunRequest", "EvalSystem", "ExportRequest", "ImportFormat",
     "ImportRequest", "InitRequest", "Kind", "Layer", "LinkRequest", "ListRequest", "Place",
     "Places", "ReindexRequest", "Relation", "RememberRequest", "Request",
     "SearchRequest",
-    "ShowRequest", "Status", "StatusRequest", "SupersedeRequest", "VersionRequest",
+    "ShowRequest", "Status", "StatusRequest", "SupersedeRequest", "TraceRequest", "VersionRequest",
 ]  # fmt: skip
 
 Kind = Literal[KINDS]  # type: ignore[valid-type]
@@ -137,6 +137,28 @@ class SearchRequest(Request):
     now: str | None = Field(
         None, description="when it is asked, ISO 8601: what words such as 去年 are counted from"
     )
+
+
+class AbsenceRequest(Request):
+    """Make sure that there is nothing."""
+
+    topic: str = Field(description="what there may be nothing about", json_schema_extra=ARGUMENT)
+    now: str | None = Field(
+        None, description="when it is asked, ISO 8601: what words such as 去年 are counted from"
+    )
+
+
+class TraceRequest(Request):
+    """Read why an answer was what it was."""
+
+    id: str | None = Field(
+        None,
+        pattern="^[0-9]{24}$",
+        description="the id that the answer gave; without one, the newest are listed",
+        json_schema_extra=ARGUMENT,
+    )
+    replay: bool = Field(False, description="ask the same again and say what is not as it was")
+    limit: int = Field(20, ge=1, le=1000, description="the most in a list")
 
 
 class ShowRequest(Request):

@@ -7,12 +7,14 @@ from pydantic import BaseModel, Field
 from shiyi.eval.findings import Comparison, GateResult, KnownDataset
 from shiyi.eval.results import Summary
 from shiyi.retrieval.results import SearchResult
+from shiyi.retrieval.traced import AbsenceResult, TraceResult
 
 __all__ = [
-    "AddRecordResult", "CalibrateResult", "DoctorResult", "EditResult", "EvalCompareResult",
+    "AbsenceResult", "AddRecordResult", "CalibrateResult", "DoctorResult", "EditResult", "EvalCompareResult",
     "EvalDatasetsResult", "EvalGateResult", "EvalLabelResult", "EvalRunResult", "ExportResult",
     "ImportResult", "InitResult", "LinkResult", "ListResult", "ReindexResult", "RememberResult",
-    "SearchResult", "ShowResult", "StatusResult", "SupersedeResult", "VersionResult",
+    "SearchResult", "ShowResult", "StatusResult", "SupersedeResult", "TraceResult",
+    "VersionResult",
 ]  # fmt: skip
 
 

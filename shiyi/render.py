@@ -9,6 +9,7 @@ import click
 
 from shiyi.core.text import visible
 from shiyi.eval.findings import CellComparison, Change
+from shiyi.render_trace import render_absence, render_trace
 from shiyi.retrieval.outcome import EXIT_CODES, Outcome
 from shiyi.retrieval.results import Hit, Passage
 from shiyi.service.operations import Operation
@@ -427,6 +428,8 @@ def _plain(value: Any) -> str:
 
 
 _RENDERERS: dict[str, Callable[[Any], str]] = {
+    "AbsenceResult": render_absence,
+    "TraceResult": render_trace,
     "InitResult": _init,
     "RememberResult": _remember,
     "ImportResult": _import,
