@@ -19,7 +19,7 @@ from shiyi.indexer.graph import WEIGHTS, Graph
 from shiyi.indexer.segment import Array
 
 RESTART = 0.5
-EPSILON = 1e-5
+EPSILON = 2e-6
 HUB = 400.0
 _UNIT = float(1 << 50)  # sums of parts of it are exact in float64
 _PARTS = float(1 << 30)  # of the strongest seed
