@@ -1,6 +1,7 @@
 """Text at the edge: what may be kept, and how it is shown on a terminal."""
 
 import hashlib
+import re
 import unicodedata
 
 from shiyi.core.errors import UsageError
@@ -10,6 +11,11 @@ _JOINER = "\u200d"
 _SYMBOLS = frozenset({"So", "Sk", "Cn"})  # Sk: the skin tones; Cn: newer than our tables
 # Letters and marks of no width and no ink.
 _BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
+# Most of what is written: letters, digits, Han, kana and their punctuation, all of them seen.
+_PLAIN = re.compile(
+    "[\n\t -~\u00a1-\u00ac\u00ae-\u024f\u2010-\u2027\u2030-\u205e\u3000-\u303e\u3041-\u3096"
+    "\u309b-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff01-\uff9e]*"
+)
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 
 
@@ -66,7 +72,7 @@ def visible(text: str) -> str:
 
     Line breaks, tabs and whole emoji stay as they are.
     """
-    if text.isascii() and text.isprintable():
+    if _PLAIN.fullmatch(text):
         return text
     return "".join(
         character.encode("unicode_escape").decode("ascii")

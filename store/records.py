@@ -27,7 +27,7 @@ _HEADS = f"""
     QUALIFY version = max(version) OVER (PARTITION BY record_id) ORDER BY record_id
 """  # noqa: S608
 _VERSIONS_OF = f"""
-    SELECT {_COLUMNS} FROM records WHERE scope = ? AND list_contains(?, record_id)
+    SELECT {_COLUMNS} FROM records WHERE scope = ? AND record_id IN (SELECT unnest(?))
     ORDER BY record_id, version
 """  # noqa: S608
 _PAGE = f"""
