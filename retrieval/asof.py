@@ -5,7 +5,7 @@ kept, and believed, then; when things happened is the business of a window. A da
 `as_of` means its end, in UTC.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, TypeVar
@@ -139,20 +139,31 @@ class Standings:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._kept: dict[tuple[str, datetime | None], tuple[int, Any]] = {}
+        self._kept: dict[tuple[str, datetime | None], tuple[int, dict[str, Any]]] = {}
 
     def at(self, scope: str, *, as_of: datetime | None = None, now: datetime) -> Standing:
         """Return the records of a scope as they stand, or stood as of a time."""
+        rolls = self._store.rolls
+        columns = self._once(scope, as_of, "roll", lambda: rolls.read(scope, as_of))
+        phases = self._once(scope, as_of, "phases", lambda: rolls.phases(scope, as_of))
+        return Standing(scope, as_of, as_of or now, columns, phases)
+
+    def once(self, standing: Standing, name: str, read: Callable[[], T]) -> T:
+        """Return what `read` finds out about all that stands, read once until something changes."""
+        return self._once(standing.scope, standing.as_of, name, read)
+
+    def _once(self, scope: str, as_of: datetime | None, name: str, read: Callable[[], T]) -> T:
         key, seq = (scope, as_of), self._store.last_seq
         known = self._kept.pop(key, None)
         if known is None or known[0] != seq:
-            rolls = self._store.rolls
-            known = (seq, (rolls.read(scope, as_of), rolls.phases(scope, as_of)))
+            known = (seq, {})
         self._kept[key] = known
         while len(self._kept) > _AT_ONCE:
             del self._kept[next(iter(self._kept))]
-        columns, phases = known[1]
-        return Standing(scope, as_of, as_of or now, columns, phases)
+        if name not in known[1]:
+            known[1][name] = read()
+        found: T = known[1][name]
+        return found
 
     def read(self, standing: Standing, places: Collection[int]) -> dict[int, Record]:
         """Return the records at these places, whole, as they stood."""

@@ -16,7 +16,7 @@ from shiyi.retrieval.window import name_of_fit, narrowed
 from shiyi.store.kinds import KINDS
 from shiyi.store.rolls import NO_DAY
 
-_LEAST_COST = 5  # tokens of the shortest line that has an id
+_LEAST_COST = 9  # tokens of the shortest line with an id and a title
 _MOST_DIGITS = 24
 _DIGITS = 12  # of a cursor, before the number of items that it goes on after
 _BESIDE = 100  # records before, and after, the one that is walked from
@@ -138,7 +138,7 @@ def _page(
     for row, place in enumerate(order.tolist()):
         id_, record = standing.id(place), records.get(place)
         if record is None:
-            listings.append(Listing(id_, 1.0, (MapEntry(id=id_),)))
+            listings.append(Listing(id_, 1.0, ()))
             continue
         fit = None if fits is None else name_of_fit(int(fits[place]))
         small, line = sizes(entry_of(record, desk.short(id_), fit=fit), stub=True)

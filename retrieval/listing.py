@@ -29,7 +29,10 @@ _BLANKS = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Something to list: its whole id or its name, what it is worth, and its sizes, ascending."""
+    """Something to list: its whole id or its name, what it is worth, and its sizes, ascending.
+
+    What has no size is never reached and only counted.
+    """
 
     id: str
     value: float
@@ -120,10 +123,7 @@ def pack_groups(
     sections = [
         Section(
             group.name,
-            tuple(
-                Item(one.id, one.value, tuple(form_of(size, page.format) for size in one.sizes))
-                for one in group.listings
-            ),
+            tuple(Item(one.id, one.value, _forms(one, page.format)) for one in group.listings),
             group.weight,
         )
         for group in groups
@@ -133,14 +133,14 @@ def pack_groups(
     packed = pack_sections(
         [said, *sections], page.budget, counter, frame, resume=page.resume, order=order
     )
-    known = {(group.name, one.id): one for group in groups for one in group.listings}
     shown: dict[str, list[MapEntry]] = {}
     ids: dict[str, None] = {}
-    for one in packed.shown:
-        if (one.section, one.id) in known:
-            size = known[one.section, one.id].sizes[one.form]
-            shown.setdefault(one.section, []).append(size)
-            ids[one.id] = None
+    for group in groups:
+        forms = packed.forms(group.name)
+        own = [one for one in group.listings if one.id in forms]
+        if own:
+            shown[group.name] = [one.sizes[forms[one.id]] for one in own]
+            ids.update(dict.fromkeys(one.id for one in own))
     return Sheet(packed, shown, tuple(id_ for id_ in ids if is_id(id_)))
 
 
@@ -148,25 +148,31 @@ def form_of(entry: MapEntry, format_: Format) -> str:
     """Return an entry as compact JSON, or as a line of Markdown."""
     if format_ == "json":
         return entry.model_dump_json(exclude_none=True)
-    kind = None if ":" in entry.id else entry.kind  # the section says it
-    before = [entry.block, entry.when, entry.due, entry.date, kind, entry.status, entry.phase]
     if entry.title is None:
-        return f"- {_line(entry.id)}"
-    head = " · ".join(_line(part) for part in (*before, entry.title) if part)
-    more = [f" — {_line(text)}" for text in (entry.gist, entry.context) if text]
+        return _line(f"- {entry.id}")
+    named = ":" in entry.id  # by a word of ours and a name, which the title shows
+    before = (
+        entry.block, entry.when, entry.due, entry.date, None if named else entry.kind,
+        entry.status, entry.phase, entry.title,
+    )  # fmt: skip
+    parts = [" · ".join(part for part in before if part)]
+    parts += [f" — {text}" for text in (entry.gist, entry.context) if text]
     for name, values in (("also", entry.aliases), ("topics", entry.topics)):
         if values:
-            more.append(f" · {name} {_line(', '.join(values))}")
+            parts.append(f" · {name} {', '.join(values)}")
     if entry.records is not None:
-        more.append(f" · {entry.records} record{'s' * (entry.records != 1)}")
+        parts.append(f" · {entry.records} record{'s' * (entry.records != 1)}")
     if entry.fit == "possible":
-        more.append(" · possibly")
+        parts.append(" · possibly")
     if entry.with_id:
-        more.append(f" · against {entry.with_id}")
+        parts.append(f" · against {entry.with_id}")
     if entry.examples:
-        more.append(f" · such as {', '.join(entry.examples)}")
-    shown_id = "" if ":" in entry.id else f" · {_line(entry.id)}"
-    return f"- {head}{''.join(more)}{shown_id}"
+        parts.append(f" · such as {', '.join(entry.examples)}")
+    return _line(f"- {''.join(parts)}{'' if named else f' · {entry.id}'}")
+
+
+def _forms(listing: Listing, format_: Format) -> tuple[str, ...]:
+    return tuple(form_of(size, format_) for size in listing.sizes) or (listing.id,)
 
 
 def repeats_words(store: Store, scope: str, records: Sequence[Record]) -> set[str]:

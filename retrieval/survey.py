@@ -22,12 +22,14 @@ from shiyi.retrieval.state import OPEN_KINDS, Facts, Stated, state_blocks
 from shiyi.retrieval.timeline import TRUNK_KINDS, Stem, stems, trunk, weights
 from shiyi.retrieval.window import Window
 from shiyi.store import Record, Store
+from shiyi.store.kinds import KINDS
 
 SOON = 3  # days
 _CONTEXT = 300  # characters
 _EXAMPLES = 3
 _NAME = 80  # characters of a topic
 _MENTIONS = ("mentions", "about", "member_of")
+_ATTRIBUTES = ("block", "due", "state", "context")
 _HIT = 2.0  # what the query's words add to a topic or hypothesis that they name
 
 
@@ -71,8 +73,8 @@ class _Draft:
 def survey_groups(store: Store, standings: Standings, view: View) -> list[Group]:
     """Return everything that a survey may show, each section in its order."""
     standing = view.standing
-    blocks, due, context = _attributes(store, view)
-    pairs = _contradictions(store, view)
+    blocks, due, context = _attributes(store, standings, view)
+    pairs = _contradictions(store, standings, view)
     against: dict[int, int] = {}
     for one, other in pairs:
         against.setdefault(one, other)
@@ -83,7 +85,7 @@ def survey_groups(store: Store, standings: Standings, view: View) -> list[Group]
     )  # fmt: skip
     found = stems(standing, view.among)
     seats = trunk(standing, found, view.near, view.room.trunk)
-    arrivals = _arrivals(store, view)
+    arrivals = _arrivals(store, standings, view)
     drafts: dict[str, list[_Draft]] = {
         "timeline": [_Draft(seat.place, seat.value) for seat in seats],
         "state": _state(view, state_blocks(facts, view.room.state)),
@@ -103,7 +105,7 @@ def survey_groups(store: Store, standings: Standings, view: View) -> list[Group]
         ]
         for name, own in drafts.items()
     }
-    listed["facets"] += _topics(store, view)
+    listed["facets"] += _topics(store, standings, view)
     return [
         Group("phases", _phases(found), 4.0),
         Group("timeline", listed["timeline"]),
@@ -120,45 +122,63 @@ def survey_groups(store: Store, standings: Standings, view: View) -> list[Group]
 
 
 def _attributes(
-    store: Store, view: View
+    store: Store, standings: Standings, view: View
 ) -> tuple[dict[int, Block], dict[int, int], dict[int, str]]:
     """Return the blocks of states, and the due days and contexts of what is open, by place.
 
     The date of a follow-up is when it is due, unless its attribute `due` says otherwise. What has
     a `state` other than open is no longer due.
     """
-    standing, rolls = view.standing, store.rolls
-    read = standing.scope, standing.as_of
-
-    def inside(found: Mapping[str, str]) -> dict[int, str]:
-        return {p: text for p, text in standing.by_place(found).items() if view.among[p]}
-
-    named = inside(rolls.attribute(read[0], ["state"], "block", read[1]))
-    blocks = {place: name for place, name in named.items() if name in BLOCKS}
-    states = inside(rolls.attribute(read[0], OPEN_KINDS, "state", read[1]))
-    stated = inside(rolls.attribute(read[0], OPEN_KINDS, "due", read[1]))
+    standing = view.standing
+    found = standings.once(
+        standing,
+        "attributes",
+        lambda: store.rolls.attributes(
+            standing.scope, ["state", *OPEN_KINDS], _ATTRIBUTES, standing.as_of
+        ),
+    )
     dated = standing.of_kinds(["followup"]) & standing.dated() & view.among
     due = {int(place): int(standing["first"][place]) for place in np.flatnonzero(dated)}
-    due |= {place: day for place, text in stated.items() if (day := _day(text)) is not None}
-    context = inside(rolls.attribute(read[0], OPEN_KINDS, "context", read[1]))
-    still = {place: day for place, day in due.items() if states.get(place, "open") == "open"}
-    return blocks, still, context
+    blocks: dict[int, Block] = {}
+    contexts: dict[int, str] = {}
+    for place, (block, date, state, context) in standing.by_place(found).items():
+        if KINDS[standing["kind"][place]] == "state":
+            if block in BLOCKS and view.among[place]:
+                blocks[place] = block
+        elif view.among[place]:
+            day = None if date is None else _day(date)
+            if day is not None:
+                due[place] = day
+            if (state or "open") != "open":
+                due.pop(place, None)
+            if context is not None:
+                contexts[place] = context
+    return blocks, due, contexts
 
 
-def _contradictions(store: Store, view: View) -> list[tuple[int, int]]:
+def _contradictions(store: Store, standings: Standings, view: View) -> list[tuple[int, int]]:
     """Return the pairs that contradict one another while both hold."""
-    edges = store.rolls.edges(view.standing.scope, ["contradicts"], view.standing.as_of)
+    standing = view.standing
+    edges = standings.once(
+        standing,
+        "contradicts",
+        lambda: store.rolls.edges(standing.scope, ["contradicts"], standing.as_of),
+    )
     pairs = set()
     for src, _, dst in edges:
-        ends = [int(place) for place in view.standing.places([src, dst])]
+        ends = [int(place) for place in standing.places([src, dst])]
         if len(set(ends)) == 2 and view.among[ends].all():  # noqa: PLR2004 - a pair
             pairs.add((min(ends), max(ends)))
     return sorted(pairs)
 
 
-def _arrivals(store: Store, view: View) -> dict[int, int]:
+def _arrivals(store: Store, standings: Standings, view: View) -> dict[int, int]:
     standing = view.standing
-    counts = store.rolls.arrivals(standing.scope, _MENTIONS, standing.as_of)
+    counts = standings.once(
+        standing,
+        "arrivals",
+        lambda: store.rolls.arrivals(standing.scope, _MENTIONS, standing.as_of),
+    )
     return standing.by_place(counts)
 
 
@@ -228,7 +248,7 @@ def _listing(
     value, stub = draft.value, False
     if name == "hypotheses":
         text = f"{record.title}\n{record.gist}\n{record.detail or ''}"
-        stub = not view.words & set(terms(text))
+        stub = not (view.words and view.words & set(terms(text)))
         value += 0.0 if stub else _HIT
     if name in {"entities", "hypotheses", "followups"}:
         more["kind"] = None  # the section says it
@@ -242,14 +262,26 @@ def _phases(found: Sequence[Stem]) -> list[Listing]:
     return [Listing(entry.id, 1.0, (MapEntry(id=entry.id), entry)) for entry in entries]
 
 
-def _topics(store: Store, view: View) -> list[Listing]:
+def all_topics(store: Store, standings: Standings, standing: Standing) -> dict[str, int]:
+    """Return how many active records have each topic, most first."""
+    return standings.once(
+        standing,
+        "topics",
+        lambda: store.rolls.topic_counts(standing.scope, None, standing.as_of),
+    )
+
+
+def _topics(store: Store, standings: Standings, view: View) -> list[Listing]:
     """Return the topics of the records looked at, those with most records first."""
     standing = view.standing
-    ids = None if view.whole else standing["id"][view.among].tolist()
-    counts = store.rolls.topic_counts(standing.scope, ids, standing.as_of)
+    if view.whole:
+        counts = all_topics(store, standings, standing)
+    else:
+        ids = standing["id"][view.among].tolist()
+        counts = store.rolls.topic_counts(standing.scope, ids, standing.as_of)
     most = max(counts.values(), default=1)
     worth = {
-        topic: count / most + (_HIT if view.words & set(terms(topic)) else 0.0)
+        topic: count / most + (_HIT if view.words and view.words & set(terms(topic)) else 0.0)
         for topic, count in list(counts.items())[: 10 * view.room.names]
     }
     best = sorted(worth, key=lambda topic: (-worth[topic], topic))[: view.room.names]

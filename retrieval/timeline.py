@@ -10,6 +10,7 @@ of seats: so the turning points of an early phase stay, however much comes later
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 

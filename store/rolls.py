@@ -60,10 +60,13 @@ _PHASES = """
     SELECT DISTINCT phase, hash(phase)::UBIGINT FROM records
     WHERE scope = $scope AND phase IS NOT NULL {then} ORDER BY phase
 """
+# Few records have a second version, so the later ones are a small set to take away.
 _STANDING = """
     SELECT record_id, kind, status, title, gist, detail, topics, aliases, salience, attrs
-    FROM records WHERE scope = $scope {then}
-    QUALIFY version = max(version) OVER (PARTITION BY record_id)
+    FROM records AS head WHERE scope = $scope {then} AND NOT EXISTS (
+        SELECT 1 FROM records AS later WHERE later.scope = $scope AND later.version > 1
+            AND later.record_id = head.record_id AND later.version > head.version {then_later}
+    )
 """
 _WORDED = f"""
     SELECT record_id FROM ({_STANDING})
@@ -83,9 +86,9 @@ _NAMES = f"""
     SELECT record_id, title, aliases FROM ({_STANDING})
     WHERE kind = $kind AND status = 'active' ORDER BY salience DESC, record_id
 """  # noqa: S608
-_ATTRIBUTE = f"""
-    SELECT record_id, json_extract_string(attrs, $path) AS value FROM ({_STANDING})
-    WHERE list_contains($kinds, kind) AND value IS NOT NULL ORDER BY record_id
+_ATTRIBUTES = f"""
+    SELECT record_id, json_extract_string(attrs, $paths)
+    FROM ({_STANDING}) WHERE attrs <> '{{{{}}}}' AND list_contains($kinds, kind) ORDER BY record_id
 """  # noqa: S608
 _EDGES = """
     SELECT DISTINCT src, rel, dst FROM ({links}) WHERE list_contains($rels, rel) ORDER BY ALL
@@ -143,12 +146,13 @@ class Rolls:
         """Return the ids of the records that have any of the topics, as they are written."""
         return self._ids(*_asked(_TOPICAL, scope, as_of, topics=list(topics)))
 
-    def attribute(
-        self, scope: str, kinds: Sequence[str], name: str, as_of: datetime | None = None
-    ) -> dict[str, str]:
-        """Return one attribute of every record of these kinds that has it, by id."""
-        asked = _asked(_ATTRIBUTE, scope, as_of, kinds=list(kinds), path=f"$.{name}")
-        return dict(self._database.rows(*asked))
+    def attributes(
+        self, scope: str, kinds: Sequence[str], names: Sequence[str], as_of: datetime | None = None
+    ) -> dict[str, tuple[str | None, ...]]:
+        """Return some attributes of every record of these kinds that has any, by id."""
+        paths = [f"$.{name}" for name in names]
+        asked = _asked(_ATTRIBUTES, scope, as_of, kinds=list(kinds), paths=paths)
+        return {id_: tuple(values) for id_, values in self._database.rows(*asked)}
 
     def edges(
         self, scope: str, rels: Sequence[str], as_of: datetime | None = None
@@ -178,6 +182,9 @@ def _asked(
 ) -> tuple[str, dict[str, Any]]:
     """Return a query over what stands, or stood, and its values."""
     if as_of is None:
-        return query.format(links=_LINKS, then=""), {"scope": scope, **values}
-    made = query.format(links=_LINKS_THEN, then="AND updated_at <= $as_of")
+        return query.format(links=_LINKS, then="", then_later=""), {"scope": scope, **values}
+    made = query.format(
+        links=_LINKS_THEN, then="AND updated_at <= $as_of",
+        then_later="AND later.updated_at <= $as_of",
+    )  # fmt: skip
     return made, {"scope": scope, "as_of": naive(as_of), **values}
