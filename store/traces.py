@@ -37,6 +37,9 @@ _AT_ONCE = 32  # traces
 _AT_LATEST = 1000  # milliseconds, counted when the next one comes
 _OPEN = 16  # segments held open at once
 _DAY = 86_400_000  # milliseconds
+_TAIL = 10**11  # what follows the time in an id
+_id_lock = threading.Lock()
+_last_id = 0
 
 
 @dataclass(slots=True)
@@ -185,15 +188,11 @@ class Traces(Closable):
             counts.pop(0)
 
     def _prune(self, segments: list[Path]) -> list[Path]:
-        oldest = self._oldest()
-        for place, path in enumerate(segments):
-            ends = segments[place + 1].stem if place + 1 < len(segments) else None
-            if ends is None:  # the last one is filled for a day at the most
-                ends = f"{_ms(path.stem) + _DAY:013d}"
-            if ends >= oldest:
-                return segments[place:]
+        """Remove what is too old; a segment is filled for a day at the most."""
+        left = [path for path in segments if _ms(path.stem) + _DAY >= int(self._oldest())]
+        for path in segments[: len(segments) - len(left)]:
             path.unlink(missing_ok=True)
-        return []
+        return left
 
     def _segments(self, scope: str) -> list[Path]:
         """Return the segments of a scope, oldest first."""
@@ -211,10 +210,16 @@ class Traces(Closable):
 def new_trace_id() -> str:
     """Return a fresh id: 24 digits, of which 13 are the milliseconds since 1970.
 
-    Digits, because token counters cut them in threes, whatever they are: an answer costs the same
-    with any id in it.
+    Later ones sort later. Digits, because token counters cut them in threes, whatever they are: an
+    answer costs the same with any id in it.
     """
-    return f"{now_ms():013d}{secrets.randbelow(10**11):011d}"
+    global _last_id
+    with _id_lock:
+        fresh = now_ms() * _TAIL + secrets.randbelow(_TAIL // 10)
+        if fresh // _TAIL == _last_id // _TAIL:
+            fresh = _last_id + 1 + secrets.randbelow(1000)
+        _last_id = fresh
+    return f"{fresh:024d}"
 
 
 def now_ms() -> int:
