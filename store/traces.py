@@ -70,18 +70,14 @@ class Traces(Closable):
             for scope in list(self._open):
                 self._release(scope)
 
-    def keep(self, scope: str, content: Content) -> bool:
-        """Take a trace, to be written with the next few; tell whether it was taken."""
-        try:
-            line = _SEPARATOR + to_json(content) + _END
-        except ValueError:  # half a surrogate pair
-            return False
+    def keep(self, scope: str, content: Content) -> None:
+        """Take a trace, to be written with the next few."""
+        line = _SEPARATOR + _encoded(content) + _END
         with self._lock:
             self._pending.append((scope, content["id"], line))
             first = self._pending[0][1]
             if len(self._pending) >= _AT_ONCE or _ms(content["id"]) - _ms(first) >= _AT_LATEST:
                 self._write()
-        return True
 
     def flush(self) -> None:
         """Write what was taken."""
@@ -225,6 +221,13 @@ def new_trace_id() -> str:
 def now_ms() -> int:
     """Return the milliseconds since 1970."""
     return time.time_ns() // 1_000_000
+
+
+def _encoded(content: Content) -> bytes:
+    try:
+        return to_json(content)
+    except ValueError:  # half a surrogate pair, which has no UTF-8 form
+        return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _is_past(segment: _Segment, trace_id: str) -> bool:

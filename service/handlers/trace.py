@@ -93,9 +93,8 @@ def _replay(session: Session, scope: str, then: Trace) -> Replay:
         values.setdefault("now", then.at)
     seen: list[Content] = []
 
-    def see(_: str, content: Content) -> bool:
+    def see(_: str, content: Content) -> None:
         seen.append(content)
-        return True
 
     with session.traces_to(see), suppress(ShiyiError):  # an error leaves a trace as well
         invoke(session, then.operation, values, scope=scope)

@@ -33,7 +33,8 @@ def test_traces_are_read_back_newest_first(tmp_path: Path) -> None:
     """By id and in order, of their own scope only, by another process as well."""
     with Traces(tmp_path, days=30, most=100) as traces:
         kept = [made(n=n) for n in range(5)]
-        assert all(traces.keep("me", one) for one in kept)
+        for one in kept:
+            traces.keep("me", one)
         traces.keep("另一個", made(n=9))
         assert traces.newest("me", 3) == kept[:-4:-1]
     with Traces(tmp_path, days=30, most=100) as again:
@@ -141,7 +142,13 @@ def test_a_home_that_takes_nothing_hurts_nobody(tmp_path: Path) -> None:
         traces.flush()
         traces.prune()
         assert traces.newest("me", 10) == []
-        assert traces.keep("me", made(text="\ud800")) is False
+
+
+def test_half_a_surrogate_pair_is_replaced(tmp_path: Path) -> None:
+    """It has no UTF-8 form, and an answer could not show it."""
+    with Traces(tmp_path, days=30, most=10) as traces:
+        traces.keep("me", made(text="甲\ud800\n乙"))
+        assert traces.newest("me", 1)[0]["text"] == "甲?\n乙"
 
 
 def test_removed_files_are_made_again(tmp_path: Path) -> None:
