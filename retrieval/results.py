@@ -104,4 +104,6 @@ class SearchResult(BaseModel):
     truncated: Truncated
     tokens: int = Field(description="what this answer costs as compact JSON, at most the budget")
     counter: str
-    trace: str | None = Field(None, description="the id of the trace; null when none was kept")
+    trace: str | None = Field(
+        default=None, description="the id of the trace; null when none was kept"
+    )

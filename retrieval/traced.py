@@ -42,7 +42,7 @@ class Ranked(BaseModel):
     neighbour: float
     source: float
     fate: Fate
-    of: str | None = Field(None, description="the id that is shown in its place")
+    of: str | None = Field(default=None, description="the id that is shown in its place")
 
 
 class Question(BaseModel):
@@ -84,7 +84,7 @@ class Trace(BaseModel):
     operation: str
     request: dict[str, Any] = Field(description="as it was asked")
     outcome: Outcome
-    error: str | None = Field(None, description="the code of the error that ended it")
+    error: str | None = Field(default=None, description="the code of the error that ended it")
     questions: list[Question]
     chosen: list[str]
     stepped_down: dict[str, str] = Field(description="the form that was shown, by id")
@@ -155,4 +155,4 @@ class AbsenceResult(BaseModel):
     found: list[str] = Field(description="ids above the evidence floor, best probes first")
     omitted: int = Field(description="more such ids")
     notes: list[str]
-    trace: str | None = Field(None, description="the id of the trace that proves it")
+    trace: str | None = Field(default=None, description="the id of the trace that proves it")

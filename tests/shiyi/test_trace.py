@@ -145,7 +145,7 @@ def test_replay_without_the_model(me: Any, memory: Any, tmp_path: Path) -> None:
     kept = me.search("王小明 咖啡").trace
     memory.close()
     with shiyi.open(tmp_path / "home", model="none") as later:
-        replay = later.scope("me").trace(kept, replay=True).replay
+        replay: Any = later.scope("me").trace(kept, replay=True).replay
 
     changed = {one.what: one for one in replay.changed}
     assert changed["the model"].now is None
