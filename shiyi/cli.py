@@ -263,7 +263,7 @@ def call(arguments: Sequence[str]) -> int:
             return complain(interrupt.SENTENCE, "interrupted", interrupt.EXIT_CODE)
         if os.environ.get("SHIYI_DEBUG"):
             raise
-        return complain(*_explained(error))
+        return complain(*_explained(error), outcome=_outcome_of(error))
     return code
 
 
@@ -285,19 +285,28 @@ def _explained(error: Exception) -> tuple[str, str, int]:
     return sentence, "internal", _INTERNAL
 
 
-def _complain(sentence: str, code: str, exit_code: int, *, as_json: bool) -> int:
+def _outcome_of(error: Exception) -> str | None:
+    """Return how a question ended that raised the error; None when it was refused."""
+    from shiyi.retrieval.outcome import outcome_of
+
+    return None if isinstance(error, click.ClickException) else outcome_of(error)
+
+
+def _complain(
+    sentence: str, code: str, exit_code: int, *, as_json: bool, outcome: str | None = None
+) -> int:
     with contextlib.suppress(OSError):  # nowhere to complain to
-        _say(sentence, code, as_json=as_json)
+        if as_json:
+            _say_as_json({"code": code, "message": sentence, "outcome": outcome})
+        else:
+            click.echo(f"shiyi: {sentence}", err=True)
     return exit_code
 
 
-def _say(sentence: str, code: str, *, as_json: bool) -> None:
-    if as_json:
-        import json
+def _say_as_json(error: Mapping[str, str | None]) -> None:
+    import json
 
-        click.echo(json.dumps({"error": {"code": code, "message": sentence}}, ensure_ascii=False))
-    else:
-        click.echo(f"shiyi: {sentence}", err=True)
+    click.echo(json.dumps({"error": error}, ensure_ascii=False))
 
 
 def _with_help(error: click.ClickException) -> str:
