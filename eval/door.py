@@ -6,6 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
+from shiyi.retrieval.deep import DeepResult
+from shiyi.retrieval.probe import ProbeResult
 from shiyi.retrieval.results import SearchResult
 
 Channel = Literal["hybrid", "keyword", "dense"]
@@ -44,6 +46,17 @@ class Door(Protocol):
         self, scope: str, text: str, *, channel: Channel, limit: int, now: datetime
     ) -> SearchResult:
         """Search with no bound on tokens, the nearest included where nothing stands out."""
+        ...
+
+    def probe(
+        self, scope: str, text: str, *, budget: int, limit: int, now: datetime,
+        order: Literal["value", "top"],
+    ) -> ProbeResult:  # fmt: skip
+        """Read cards in JSON, the nearest included where nothing stands out."""
+        ...
+
+    def deep(self, scope: str, text: str, *, budget: int, limit: int, now: datetime) -> DeepResult:
+        """Read words in JSON, the nearest included where nothing stands out."""
         ...
 
 

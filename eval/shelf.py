@@ -2,8 +2,9 @@
 
 import json
 import tempfile
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, time, timedelta
 from itertools import groupby
@@ -34,6 +35,7 @@ class Shelf:
         self._scopes = {} if together else {name: f"s{n}" for n, name in enumerate(scopes)}
         self._documents: dict[str, list[Document]] = defaultdict(list)
         self._names: dict[str, tuple[int, Mapping[str, str]]] = {}
+        self._sorted: dict[str, tuple[Mapping[str, str], list[str]]] = {}
         self._ordinals: dict[tuple[str | None, str], int] = defaultdict(int)
         self._latest = _latest(dataset.documents)
 
@@ -94,6 +96,17 @@ class Shelf:
         if known is None or known[0] != count:
             known = self._names[scope] = (count, self.door.names(scope))
         return known[1]
+
+    def named(self, scope: str, short: Iterable[str]) -> Iterator[str]:
+        """Yield the ids that the set has for ids of the memory's own, which may be shortened."""
+        names = self.names(scope)
+        if self._sorted.get(scope, (None, []))[0] is not names:
+            self._sorted[scope] = (names, sorted(names))
+        ids = self._sorted[scope][1]
+        for id_ in short:
+            place = bisect_left(ids, id_)
+            if place < len(ids) and ids[place].startswith(id_):
+                yield names[ids[place]]
 
     def now_of(self, query: Query) -> datetime:
         """Return when a query was asked: as it says, else the day after the newest document."""

@@ -12,6 +12,7 @@ from rank_bm25 import BM25Okapi
 from shiyi.core.errors import UsageError
 from shiyi.eval.dataset import Document, Query
 from shiyi.eval.door import Channel
+from shiyi.eval.levels import LevelSystem
 from shiyi.eval.measures import Answer
 from shiyi.eval.shelf import Shelf
 from shiyi.models.tokens import TokenCounter
@@ -147,6 +148,9 @@ SYSTEMS: Mapping[str, _Make] = {
     "bm25": lambda shelf, counter: _Search("keyword", shelf, counter),
     "dense": lambda shelf, counter: _Search("dense", shelf, counter),
     "hybrid": lambda shelf, counter: _Search("hybrid", shelf, counter),
+    "probe": lambda shelf, _: LevelSystem("probe", shelf),
+    "probe-topdown": lambda shelf, _: LevelSystem("probe-topdown", shelf),
+    "deep": lambda shelf, _: LevelSystem("deep", shelf),
 }
 
 

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 from shiyi.service.forms import ARGUMENT, COMMAS, Parted, Place, Places, Request, flag
 
 Channel = Literal["hybrid", "keyword", "dense"]
-EvalSystem = Literal["hybrid", "bm25", "dense", "grep", "okapi"]
+EvalSystem = Literal["hybrid", "probe", "probe-topdown", "deep", "bm25", "dense", "grep", "okapi"]
 
 _DIRECTORY = "shiyi-eval"
 _Depth = Annotated[int, Field(ge=1, le=100)]

@@ -27,15 +27,18 @@ from shiyi.service.forms import (
     optional_name,
     record_id,
 )
+from shiyi.service.level_requests import DeepRequest, ProbeRequest
 from shiyi.store.kinds import KINDS, LAYERS, RELATIONS, STATUSES
 
 __all__ = [
         "AbsenceRequest", "AddRecordRequest", "ArchiveRequest", "CalibrateRequest", "Channel",
-    "DoctorRequest",
+    "DeepRequest", "DoctorRequest",
+   
     "EditRequest", "EvalCompareRequest", "EvalDatasetsRequest", "EvalGateRequest",
     "EvalLabelRequest", "EvalRunRequest", "EvalSystem", "ExportRequest", "ImportFormat",
     "ImportRequest", "InitRequest", "Kind", "Layer", "LinkRequest", "ListRequest", "Place",
-    "Places", "ReindexRequest", "Relation", "RememberRequest", "Request",
+    "Places", "ProbeRequest", "ReindexRequest",
+    "Relation", "RememberRequest", "Request",
     "SearchRequest",
     "ShowRequest", "Status", "StatusRequest", "SupersedeRequest", "TraceRequest", "VersionRequest",
 ]  # fmt: skip

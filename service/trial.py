@@ -7,6 +7,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel
 
 from shiyi.core.errors import ModelUnavailableError, UsageError
 from shiyi.core.files import make_private_directory
@@ -17,6 +20,8 @@ from shiyi.indexer.documents import documents_fingerprint
 from shiyi.indexer.generation import scope_directory
 from shiyi.models.cache import default_cache
 from shiyi.retrieval.fuse import STEPS
+from shiyi.retrieval.deep import DeepResult
+from shiyi.retrieval.probe import ProbeResult
 from shiyi.retrieval.results import SearchResult
 from shiyi.service import responses as answer
 from shiyi.service.invoke import invoke
@@ -132,6 +137,25 @@ class Trial:
         found = invoke(self._session, "search", asked, scope=scope)
         assert isinstance(found, SearchResult)
         return found
+
+    def probe(
+        self, scope: str, text: str, *, budget: int, limit: int, now: datetime,
+        order: Literal["value", "top"],
+    ) -> ProbeResult:  # fmt: skip
+        """Read cards in JSON, the nearest included where nothing stands out."""
+        found = self._read("probe", scope, text, budget=budget, limit=limit, now=now, order=order)
+        assert isinstance(found, ProbeResult)
+        return found
+
+    def deep(self, scope: str, text: str, *, budget: int, limit: int, now: datetime) -> DeepResult:
+        """Read words in JSON, the nearest included where nothing stands out."""
+        found = self._read("deep", scope, text, budget=budget, limit=limit, now=now)
+        assert isinstance(found, DeepResult)
+        return found
+
+    def _read(self, level: str, scope: str, text: str, *, now: datetime, **asked: Any) -> BaseModel:
+        values = {"queries": [text], "weak": True, "format": "json", "now": now.isoformat()}
+        return invoke(self._session, level, {**values, **asked}, scope=scope)
 
     def take_vectors(self) -> None:
         """Take the vectors that trials before this one have kept."""

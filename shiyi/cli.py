@@ -116,10 +116,12 @@ def main(ctx: click.Context, /, *, version: bool, **options: Any) -> None:
 
 def run(operation: Operation, values: Mapping[str, Any], options: Mapping[str, Any]) -> int:
     """Do an operation, print its answer and return the exit code."""
-    from shiyi.render import exit_code, render
+    from shiyi.render import as_json, exit_code, is_budgeted, render
     from shiyi.service.invoke import invoke
     from shiyi.service.session import Session
 
+    if options["as_json"] and is_budgeted(operation):
+        values = {**values, "format": "json"}
     show, ask = _asking(to_stderr=options["as_json"])
     with (
         _progress(operation) as progress,
@@ -128,7 +130,7 @@ def run(operation: Operation, values: Mapping[str, Any], options: Mapping[str, A
         ) as session,
     ):
         answer: BaseModel = invoke(session, operation.name, values, scope=options["scope"])
-    text = answer.model_dump_json() if options["as_json"] else render(operation, answer)
+    text = as_json(answer) if options["as_json"] else render(operation, answer)
     try:
         click.echo(text, color=False if os.environ.get("NO_COLOR") else None)
         sys.stdout.flush()

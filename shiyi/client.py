@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 Channel = Literal["hybrid", "keyword", "dense"]
-EvalSystem = Literal["hybrid", "bm25", "dense", "grep", "okapi"]
+EvalSystem = Literal[
+    "hybrid", "probe", "probe-topdown", "deep", "bm25", "dense", "grep", "okapi",
+]  # fmt: skip
 ImportFormat = Literal[
     "auto", "jsonl", "markdown", "text", "chatgpt", "claude", "claude-code", "beir",
 ]  # fmt: skip
@@ -149,6 +151,40 @@ class Scope:
         })  # fmt: skip
         return cast("responses.SearchResult", answer)
 
+    def absence(
+        self,
+        topic: str,
+        *,
+        now: str | None = None,
+    ) -> "responses.AbsenceResult":
+        """Ask for a topic in every way there is, before anybody says that there is nothing.
+
+        topic: what there may be nothing about.
+        now: when it is asked, ISO 8601: what words such as 去年 are counted from.
+        """
+        answer = self._call("absence", {
+            "topic": topic, "now": now,
+        })  # fmt: skip
+        return cast("responses.AbsenceResult", answer)
+
+    def trace(
+        self,
+        id: str | None = None,
+        *,
+        replay: bool = False,
+        limit: int = 20,
+    ) -> "responses.TraceResult":
+        """Say why an answer was what it was, or list the newest answers.
+
+        id: the id that the answer gave; without one, the newest are listed.
+        replay: ask the same again and say what is not as it was.
+        limit: the most in a list.
+        """
+        answer = self._call("trace", {
+            "id": id, "replay": replay, "limit": limit,
+        })  # fmt: skip
+        return cast("responses.TraceResult", answer)
+
     def probe(
         self,
         queries: Sequence[str] | None = None,
@@ -196,39 +232,52 @@ class Scope:
         })  # fmt: skip
         return cast("responses.ProbeResult", answer)
 
-    def absence(
+    def deep(
         self,
-        topic: str,
+        queries: Sequence[str] | None = None,
         *,
+        ids: Sequence[str] | None = None,
+        format: Literal["json", "markdown"] = "markdown",
+        resume: str | None = None,
+        limit: int = 50,
+        kind: Sequence[Kind] | None = None,
+        layer: Sequence[Layer] | None = None,
+        status: Sequence[Status] | None = None,
+        topic: Sequence[str] | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        only: Literal["all", "records", "captures"] = "all",
+        weak: bool = False,
         now: str | None = None,
-    ) -> "responses.AbsenceResult":
-        """Ask for a topic in every way there is, before anybody says that there is nothing.
+        budget: int = 100_000,
+        neighbours: int = 0,
+    ) -> "responses.DeepResult":
+        """Read the words themselves, of what fits a few questions or is named.
 
-        topic: what there may be nothing about.
+        queries: what to look for; up to 4 questions.
+        ids: a record or capture to read; may be repeated.
+        format: what is counted and printed.
+        resume: the cursor of the answer before.
+        limit: the most hits of a question.
+        kind: only records of a kind; may be repeated.
+        layer: only records of a layer; may be repeated; durable ones by default.
+        status: records of a status; may be repeated.
+        topic: only what has a topic; may be repeated.
+        since: only what is dated then or later.
+        until: only what is dated then or earlier.
+        only: what to look in.
+        weak: also return what lies below the evidence floor.
         now: when it is asked, ISO 8601: what words such as 去年 are counted from.
+        budget: the most tokens that the answer may cost; at least 200.
+        neighbours: turns before and after each, as well.
         """
-        answer = self._call("absence", {
-            "topic": topic, "now": now,
+        answer = self._call("deep", {
+            "queries": queries, "ids": ids, "format": format, "resume": resume, "limit": limit,
+            "kind": kind, "layer": layer, "status": status, "topic": topic, "since": since,
+            "until": until, "only": only, "weak": weak, "now": now, "budget": budget,
+            "neighbours": neighbours,
         })  # fmt: skip
-        return cast("responses.AbsenceResult", answer)
-
-    def trace(
-        self,
-        id: str | None = None,
-        *,
-        replay: bool = False,
-        limit: int = 20,
-    ) -> "responses.TraceResult":
-        """Say why an answer was what it was, or list the newest answers.
-
-        id: the id that the answer gave; without one, the newest are listed.
-        replay: ask the same again and say what is not as it was.
-        limit: the most in a list.
-        """
-        answer = self._call("trace", {
-            "id": id, "replay": replay, "limit": limit,
-        })  # fmt: skip
-        return cast("responses.TraceResult", answer)
+        return cast("responses.DeepResult", answer)
 
     def show(
         self,

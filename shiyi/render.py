@@ -6,16 +6,20 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import click
+from pydantic import BaseModel
 
 from shiyi.core.text import visible
 from shiyi.eval.findings import CellComparison, Change
 from shiyi.render_trace import render_absence, render_trace
 from shiyi.retrieval.outcome import EXIT_CODES, Outcome
+from shiyi.retrieval.packing import Budgeted
 from shiyi.retrieval.results import Hit, Passage
+from shiyi.service import responses
 from shiyi.service.operations import Operation
 from shiyi.service.responses import (
     AddRecordResult,
     CalibrateResult,
+    DeepResult,
     DoctorResult,
     EditResult,
     EvalCompareResult,
@@ -29,6 +33,7 @@ from shiyi.service.responses import (
     InitResult,
     LinkResult,
     ListResult,
+    ProbeResult,
     ReindexResult,
     RememberResult,
     SearchResult,
@@ -52,6 +57,16 @@ _MARKS = {"ok": "✓", "warning": "!", "failed": "✗"}
 def render(operation: Operation, answer: Any) -> str:
     """Return the answer as text."""
     return _RENDERERS[operation.response](answer).rstrip("\n")
+
+
+def as_json(answer: BaseModel) -> str:
+    """Return the answer as one JSON object; what was fitted to a budget as it was counted."""
+    return answer.text.rstrip("\n") if isinstance(answer, Budgeted) else answer.model_dump_json()
+
+
+def is_budgeted(operation: Operation) -> bool:
+    """Tell whether the answers of an operation are fitted to a budget in the format asked for."""
+    return issubclass(getattr(responses, operation.response), Budgeted)
 
 
 def exit_code(answer: Any) -> int:
@@ -132,6 +147,11 @@ def _search(answer: SearchResult) -> str:
         omitted = counted(answer.truncated.omitted, "more hits" if answer.hits else "hits")
         lines.append(f"{omitted} did not fit the budget; raise --budget.")
     return "\n".join([*lines, *answer.notes])
+
+
+def _budgeted(answer: Budgeted) -> str:
+    """Return the text that was fitted to the budget, in the format that was asked for."""
+    return answer.text
 
 
 def _why(hit: Hit) -> str:
@@ -434,6 +454,8 @@ _RENDERERS: dict[str, Callable[[Any], str]] = {
     "RememberResult": _remember,
     "ImportResult": _import,
     "SearchResult": _search,
+    "ProbeResult": _budgeted,
+    "DeepResult": _budgeted,
     "ShowResult": _show,
     "ListResult": _list,
     "EditResult": _edit,

@@ -26,7 +26,7 @@ def handle_search(session: Session, scope: str, request: ask.SearchRequest) -> a
         text=request.text,
         limit=request.limit,
         budget=request.budget,
-        filter=_filter(request),
+        filter=filter_of(request),
         weak=request.weak,
         # No model is loaded for a scope that is not there.
         channels=_CHANNELS["keyword" if missing else request.channel],
@@ -42,7 +42,11 @@ def handle_search(session: Session, scope: str, request: ask.SearchRequest) -> a
         return trace.answer(found)
 
 
-def _filter(request: ask.SearchRequest) -> Filter:
+def filter_of(request: ask.SearchRequest | ask.ProbeRequest | ask.DeepRequest) -> Filter:
+    """Return which documents a request lets a search see.
+
+    Raises UsageError for filters that contradict each other.
+    """
     named = bool(request.kind or request.layer)
     since = parse_day_range(request.since).start if request.since else None
     until = parse_day_range(request.until).end if request.until else None

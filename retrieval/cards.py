@@ -1,0 +1,220 @@
+"""Cards: one memory in four forms, from its bare id to all that an answer can say of it.
+
+A form is JSON on one line or one line of Markdown. What is unknown is left out, numbers are
+rounded, and ids are shortened to what is unique in the scope, since tokens are what a reader pays.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from shiyi.core.text import visible
+from shiyi.indexer.documents import NO_DATE, RECORD, SOURCED
+from shiyi.indexer.index import ScopeIndex
+from shiyi.retrieval.packing import Format, Item, compact
+from shiyi.retrieval.results import Hit, Passage
+from shiyi.retrieval.short_ids import ShortIds
+from shiyi.store.kinds import KINDS, LAYERS
+
+__all__ = ["FORMS", "Card", "CardDraft", "draft_of_hit", "draft_of_slot"]
+FORMS = ("id", "line", "short", "full")
+_LINE, _SHORT = 36.0, 110.0  # width of a text, about in tokens
+_NARROW = 0.3  # width of a character that is not Han
+_WORST_CUT = 0.5  # of the width; rather inside a clause than shorter than that
+_SHOWN = 8  # ids of the same words, topics
+_SOURCES = 8
+_BREAKS = "。！？!?…\n；;，,、："
+_BLANKS = re.compile(r"\s+")
+_EPOCH = date(1970, 1, 1)
+_DATE_LENGTHS = {"year": 4, "month": 7}
+_LINE_FIELDS = ("id", "rel", "of", "date", "kind", "who", "text", "also")
+_SHORT_FIELDS = (
+    "id", "rel", "of", "date", "kind", "who", "title", "text", "also", "fidelity", "status",
+    "links",
+)  # fmt: skip
+
+
+class Card(BaseModel):
+    """One memory as an answer shows it; the smaller the form, the more is None."""
+
+    id: str = Field(description="as short as is unique in the scope, accepted by every operation")
+    rel: str | None = Field(None, description="how it is related to the one named by `of`")
+    of: str | None = None
+    date: str | None = Field(None, description="2020, 2020-03, 2020-03-10, or two with ..")
+    kind: str | None = Field(None, description="of a record")
+    who: str | None = Field(None, description="who said it, of a capture")
+    title: str | None = None
+    text: str | None = Field(None, description="the gist or the words; … where it is cut")
+    detail: str | None = None
+    also: list[str] | None = Field(None, description="ids of the same words")
+    fidelity: str | None = Field(None, description="when it is not exact words or not sourced")
+    status: str | None = Field(None, description="when it is not active")
+    links: dict[str, list[str]] | None = Field(None, description="ids by how it is related to them")
+    layer: str | None = None
+    salience: int | None = None
+    topics: list[str] | None = None
+    sources: list[str] | None = Field(None, description="what it quotes, as id:start-end")
+    modified: str | None = None
+    score: float | None = None
+    why: dict[str, float] | None = Field(None, description="the parts of the score")
+    terms: list[str] | None = Field(None, description="terms of the query in it")
+
+
+@dataclass(slots=True)
+class CardDraft:
+    """All that is known of one memory. id is the whole one; texts are those of the three forms."""
+
+    id: str
+    texts: tuple[str, str, str]
+    fields: dict[str, Any] = field(default_factory=dict)
+
+    def form(self, level: int) -> dict[str, Any]:
+        """Return the fields of a form, those that are empty left out."""
+        if level == 0:
+            return {"id": self.fields["id"]}
+        names = {1: _LINE_FIELDS, 2: _SHORT_FIELDS}.get(level, tuple(Card.model_fields))
+        values = {**self.fields, "text": self.texts[level - 1]}
+        return {name: values[name] for name in names if values.get(name) not in (None, [], {}, "")}
+
+    def card(self, level: int) -> Card:
+        """Return a form as a value."""
+        return Card(**self.form(level))
+
+    def item(self, value: float, format_: Format, most: int = len(FORMS)) -> Item:
+        """Return the first `most` forms as something to pack."""
+        forms = [self.form(level) for level in range(most)]
+        made = [compact(form) if format_ == "json" else _markdown(form) for form in forms]
+        return Item(self.id, value, tuple(made))
+
+
+def draft_of_hit(index: ScopeIndex, hit: Hit, ids: ShortIds, *, scored: bool = True) -> CardDraft:
+    """Return the card of what was found, its text where it matched."""
+    slot = _slot_of(index, hit)
+    draft = draft_of_slot(index, slot, ids)
+    passage = hit.snippet
+    own = index.card(slot).get(passage.of) or passage.text
+    draft.texts = (_clipped(passage, _LINE), _clipped(passage, _SHORT), draft.texts[2])
+    if hit.type == "capture":
+        draft.texts = (*draft.texts[:2], own)
+    draft.fields["also"] = [ids.of(one) for one in hit.also[:_SHOWN]]
+    if scored:
+        parts = {name: round(value, 2) for name, value in hit.parts.model_dump().items()}
+        draft.fields |= {
+            "score": round(hit.score, 2),
+            "why": {name: value for name, value in parts.items() if value},
+            "terms": hit.why.terms[:_SHOWN],
+        }
+    return draft
+
+
+def draft_of_slot(index: ScopeIndex, slot: int, ids: ShortIds) -> CardDraft:
+    """Return the card of a document of the index."""
+    row, card = index.columns.row(slot), index.card(slot)
+    id_ = row["id"].decode("ascii")
+    is_record = int(row["type"]) == RECORD
+    text = card["gist"] if is_record else card["text"]
+    fields: dict[str, Any] = {
+        "id": ids.of(id_),
+        "date": _days(int(row["date_start"]), int(row["date_end"]), card.get("date_precision")),
+        "fidelity": None if card["fidelity"] in {"verbatim", SOURCED} else card["fidelity"],
+    }
+    if is_record:
+        fields |= {
+            "kind": KINDS[row["kind"]],
+            "layer": LAYERS[row["layer"]],
+            "title": card["title"] if card["title"] not in text else None,
+            "detail": card["detail"],
+            "salience": int(row["salience"]),
+            "topics": card["topics"][:_SHOWN],
+            "sources": [f"{ids.of(c)}:{a}-{b}" for c, a, b in card["quotes"][:_SOURCES]],
+            "modified": (card.get("updated_at") or "")[:10],
+        }
+    else:
+        fields["who"] = card["speaker"]
+    whole = Passage(text=text, of="gist", start=0, end=len(text), matches=[])
+    return CardDraft(id_, (_clipped(whole, _LINE), _clipped(whole, _SHORT), text), fields)
+
+
+def _slot_of(index: ScopeIndex, hit: Hit) -> int:
+    """Return the slot of a record, or of the fragment from which a capture's snippet is."""
+    if hit.type == "record":
+        return index.find(RECORD, hit.id)[0]
+    start = int(hit.path.rpartition("#")[2].partition("-")[0])
+    slots = index.find(1 - RECORD, hit.id)
+    return next(slot for slot in slots if index.key(slot)[2] == start)
+
+
+# Cutting a text
+
+
+def _clipped(passage: Passage, width: float) -> str:
+    """Return the clauses from the first match on that fit the width, on one line."""
+    text = passage.text
+    start = 0
+    if passage.matches and _width(text) > width:
+        first = max(0, passage.matches[0][0] - passage.start)
+        end = max(0, passage.matches[0][1] - passage.start)
+        if _width(text[:end]) > width * 0.8:
+            start = max((text.rfind(mark, 0, first) + 1 for mark in _BREAKS), default=0)
+            if _width(text[start:end]) > width * 0.8:
+                start = max(0, first - 8)
+    cut = _fitting(text[start:].strip(), width)
+    return f"{'…' if start else ''}{_one_line(cut)}"
+
+
+def _fitting(text: str, width: float) -> str:
+    """Return the beginning of a text that fits, cut at the end of a clause if one is near."""
+    used, last = 0.0, 0
+    for place, character in enumerate(text):
+        used += _width(character)
+        if used > width:
+            end = last if _width(text[:last]) >= width * _WORST_CUT else place
+            return f"{text[:end].rstrip(_BREAKS)}…"
+        if character in _BREAKS:
+            last = place + 1
+    return text
+
+
+def _width(text: str) -> float:
+    return sum(1.0 if ord(character) >= 0x2E80 else _NARROW for character in text)  # noqa: PLR2004
+
+
+def _one_line(text: str) -> str:
+    return _BLANKS.sub(" ", text)
+
+
+def _days(first: int, last: int, precision: str | None) -> str | None:
+    if first == NO_DATE:
+        return None
+    start, end = ((_EPOCH + timedelta(days=days)).isoformat() for days in (first, last))
+    length = _DATE_LENGTHS.get(precision or "")
+    if length and start[:length] == end[:length]:
+        return start[:length]
+    return start if start == end else f"{start}..{end}"
+
+
+# Markdown
+
+
+def _markdown(form: Mapping[str, Any]) -> str:
+    """Return a form as one item of a list."""
+    head = [str(form[name]) for name in ("id", "date", "kind", "who") if name in form]
+    if "rel" in form:
+        head.insert(1, f"{form['rel']} {form['of']}")
+    if "text" not in form:
+        return f"- {visible(' '.join(head))}"
+    title = f" · {form['title']}" if "title" in form else ""
+    placed = {"id", "rel", "of", "date", "kind", "who", "title", "text"}
+    more = [f" · {name} {_shown(form[name])}" for name in form if name not in placed]
+    line = f"{' '.join(head)}{title}: {form['text']}{''.join(more)}"
+    return f"- {visible(_one_line(line))}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_shown(one)}" for name, one in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
