@@ -19,7 +19,7 @@ from shiyi.indexer.graph import WEIGHTS, Graph
 from shiyi.indexer.segment import Array
 
 RESTART = 0.5
-EPSILON = 2e-6
+EPSILON = 3e-6
 HUB = 400.0
 _UNIT = float(1 << 50)  # sums of parts of it are exact in float64
 _PARTS = float(1 << 30)  # of the strongest seed
@@ -43,8 +43,7 @@ def spread(
     if not len(front):
         return kept
     held[front] = _whole(np.array([seeds[node] for node in front.tolist()]))
-    weights = graph.weights
-    bound = np.maximum(np.floor(_UNIT * epsilon) * weights, 1.0)
+    weights, least = graph.weights, max(1.0, np.floor(_UNIT * epsilon))
     while len(front):
         found = graph.neighbours(front)
         front, weight = found.nodes, weights[found.nodes]
@@ -54,8 +53,8 @@ def spread(
         held[front] = 0.0
         each = np.floor((has - stays) / (np.maximum(weight, 1.0) * np.maximum(weight / hub, 1.0)))
         passed = np.repeat(each, found.counts) * WEIGHTS[found.codes]
-        front = _receive(held, bound, found.targets, passed)
-    return kept / _UNIT
+        front = _receive(held, least, weights, found.targets, passed)
+    return (kept + np.floor(restart * held)) / _UNIT  # what is held would keep that much, too
 
 
 def _whole(given: Array) -> Array:
@@ -65,11 +64,10 @@ def _whole(given: Array) -> Array:
     return whole
 
 
-def _receive(held: Array, bound: Array, targets: Array, passed: Array) -> Array:
+def _receive(held: Array, least: float, weights: Array, targets: Array, passed: Array) -> Array:
     """Add what was passed to each target; return the nodes that now have enough to pass on."""
     if len(targets) * _FEW > len(held):
         held += np.bincount(targets, weights=passed, minlength=len(held))
-        return np.flatnonzero(held >= bound)
+        return np.flatnonzero((held >= least * weights) & (held > 0))
     np.add.at(held, targets, passed)
-    reached = targets[held[targets] >= bound[targets]]
-    return np.unique(reached).astype(np.int64)
+    return np.unique(targets[held[targets] >= least * weights[targets]])
