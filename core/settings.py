@@ -35,7 +35,7 @@ class Settings:
     tokens: str = "o200k"
     traces: str = "on"
     trace_days: int = 30
-    trace_most: int = 10_000
+    trace_most: int = 5_000
 
 
 def home_directory(given: str | os.PathLike[str] | None = None) -> Path:

@@ -23,6 +23,7 @@ from shiyi.retrieval.when import Reading
 _RANKED = 20  # of the fused ranking
 _OF_CHANNEL = 8
 _TERMS = 64
+_LEFT_OUT = 100  # ids for each reason; the others are counted
 _PARTS = ("score", "dense", "lexical", "exact", "time", "neighbour", "source")
 _DIGITS = 4
 
@@ -40,6 +41,7 @@ class Tracer:
         self.chosen: list[str] = []
         self._forms: dict[str, str] = {}
         self._left_out: dict[str, list[str]] = {}
+        self._omitted: dict[str, int] = {}
         self._same: dict[str, str] = {}
         self._stages: dict[str, float] = {}
         self._began = time.perf_counter() if on else 0.0
@@ -124,7 +126,9 @@ class Tracer:
     def left_out(self, why: Fate, ids: Iterable[str]) -> None:
         """Note what was ranked high enough and yet is not shown."""
         if self.on and (given := list(ids)):
-            self._left_out.setdefault(why, []).extend(given)
+            self._omitted[why] = self._omitted.get(why, 0) + len(given)
+            known = self._left_out.setdefault(why, [])
+            known += given[: max(0, _LEFT_OUT - len(known))]
 
     def told(self) -> dict[str, Any]:
         """Return everything, as JSON can hold it."""
@@ -142,6 +146,7 @@ class Tracer:
         return {
             "questions": self.questions, "chosen": self.chosen, "stepped_down": self._forms,
             "left_out": self._left_out,
+            "omitted": self._omitted,
             "stages": {name: round(1000 * seconds, 3) for name, seconds in took.items()},
         }  # fmt: skip
 

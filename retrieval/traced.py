@@ -73,7 +73,7 @@ class Engine(BaseModel):
     calibration: str | None
     generation: str | None = Field(description="the generation of the index; null before the first")
     sequence: int = Field(description="the newest change that the index held")
-    documents: int
+    documents: int | None
 
 
 class Trace(BaseModel):
@@ -88,9 +88,10 @@ class Trace(BaseModel):
     questions: list[Question]
     chosen: list[str]
     stepped_down: dict[str, str] = Field(description="the form that was shown, by id")
-    left_out: dict[str, list[str]] = Field(description="ids by the reason")
+    left_out: dict[str, list[str]] = Field(description="up to 100 ids by the reason")
+    omitted: dict[str, int] = Field(description="how many there were by the reason")
     tokens: int | None
-    engine: Engine | None
+    engine: Engine
     stages: dict[str, float] = Field(description="milliseconds by stage, the whole last")
 
 

@@ -68,12 +68,12 @@ class Tracing(Tracer):
     def _finish(self, told: dict[str, Any]) -> str | None:
         if self._keep is None:
             return None
-        if self.engine is not None:
-            self.engine |= {
-                "version": _version(), "analyzer": documents_fingerprint(),
-                "counter": self._session.settings.tokens,
-            }  # fmt: skip
-        content = {**self._head, **told, **self.told(), "engine": self.engine}
+        engine = {
+            "model": None, "calibration": None, "generation": None, "documents": None,
+            "sequence": self._session.store.last_seq, "version": _version(),
+            "analyzer": documents_fingerprint(), "counter": self._session.settings.tokens,
+        }  # fmt: skip
+        content = {**self._head, **told, **self.told(), "engine": engine | (self.engine or {})}
         self._keep(self._scope, content)
         return self.id
 

@@ -81,11 +81,12 @@ def _trace(trace: Trace) -> Iterator[str]:
     tokens = f", {counted(trace.tokens, 'tokens')}" if trace.tokens is not None else ""
     yield f"shown       {', '.join(trace.chosen) or 'nothing'}{tokens}"
     for why, ids in trace.left_out.items():
-        yield f"left out    {len(ids)} × {_FATES.get(why, why)}: {', '.join(ids[:_RANKED_SHOWN])}"
+        more = "" if trace.omitted[why] <= _RANKED_SHOWN else ", …"
+        some = f"{', '.join(ids[:_RANKED_SHOWN])}{more}"
+        yield f"left out    {trace.omitted[why]} × {_FATES.get(why, why)}: {some}"
     for id_, form in trace.stepped_down.items():
         yield f"stepped down  {id_} → {form}"
-    if trace.engine:
-        yield f"index       {_engine(trace.engine)}"
+    yield f"index       {_engine(trace.engine)}"
     took = (f"{name} {ms:.1f}" for name, ms in trace.stages.items())
     yield f"took (ms)   {' · '.join(took)}"
     for question in trace.questions:

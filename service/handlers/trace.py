@@ -18,6 +18,7 @@ from shiyi.service.session import Session
 from shiyi.service.tracing import Tracing
 from shiyi.store.traces import Content
 
+_SAYING = ("query", "domain", "entity", "window", "phase", "ids")  # of calls without a question
 _ENGINE = {
     "version": "the version of Shiyi",
     "analyzer": "how words are cut",
@@ -79,10 +80,12 @@ def _whole(kept: Sequence[Content]) -> Iterator[Trace]:
 
 
 def _line(trace: Trace) -> TraceLine:
-    asked = (question.text for question in trace.questions)
+    asked = [question.text for question in trace.questions]
+    asked += [str(trace.request[name]) for name in _SAYING if name in trace.request]
     return TraceLine(
         id=trace.id, at=trace.at, operation=trace.operation, outcome=trace.outcome,
-        text=next(asked, ""), chosen=len(trace.chosen), milliseconds=trace.stages.get("all", 0.0),
+        text=next(iter(asked), ""), chosen=len(trace.chosen),
+        milliseconds=trace.stages.get("all", 0.0),
     )  # fmt: skip
 
 
@@ -118,12 +121,11 @@ def _moved(before: Sequence[str], now: Sequence[str]) -> list[str]:
     return [b for a, b in zip(old, new, strict=True) if a != b]
 
 
-def _changed(before: Engine | None, now: Engine | None) -> list[Changed]:
-    a, b = (one.model_dump() if one else {} for one in (before, now))
+def _changed(before: Engine, now: Engine) -> list[Changed]:
     return [
-        Changed(what=words, before=_said(a.get(name)), now=_said(b.get(name)))
+        Changed(what=words, before=_said(a), now=_said(b))
         for name, words in _ENGINE.items()
-        if a.get(name) != b.get(name)
+        if (a := getattr(before, name)) != (b := getattr(now, name))
     ]
 
 

@@ -17,6 +17,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "remember": ["甲"],
     "import": ["{source}"],
     "search": ["甲"],
+    "absence": ["甲"],
     "show": ["{record}"],
     "edit": ["{record}", "--title", "乙"],
     "archive": ["{record}"],
@@ -80,6 +81,7 @@ def test_errors_are_one_object(
     assert answer.err == ""
     error = json.loads(answer.out)["error"]
     assert error["code"] == code
+    assert error["outcome"] == (None if code == "usage" else "failed")
     assert error["message"].endswith((".", "`"))
 
 
