@@ -28,19 +28,17 @@ from shiyi.service.forms import (
     record_id,
 )
 from shiyi.service.level_requests import DeepRequest, ProbeRequest
+from shiyi.service.map_requests import CatalogRequest, RecallRequest, RoutingRequest, SurveyRequest
 from shiyi.store.kinds import KINDS, LAYERS, RELATIONS, STATUSES
 
 __all__ = [
-        "AbsenceRequest", "AddRecordRequest", "ArchiveRequest", "CalibrateRequest", "Channel",
-    "DeepRequest", "DoctorRequest",
-   
-    "EditRequest", "EvalCompareRequest", "EvalDatasetsRequest", "EvalGateRequest",
-    "EvalLabelRequest", "EvalRunRequest", "EvalSystem", "ExportRequest", "ImportFormat",
-    "ImportRequest", "InitRequest", "Kind", "Layer", "LinkRequest", "ListRequest", "Place",
-    "Places", "ProbeRequest", "ReindexRequest",
-    "Relation", "RememberRequest", "Request",
-    "SearchRequest",
-    "ShowRequest", "Status", "StatusRequest", "SupersedeRequest", "TraceRequest", "VersionRequest",
+    "AbsenceRequest", "AddRecordRequest", "ArchiveRequest", "CalibrateRequest", "CatalogRequest",
+    "Channel", "DeepRequest", "DoctorRequest", "EditRequest", "EvalCompareRequest",
+    "EvalDatasetsRequest", "EvalGateRequest", "EvalLabelRequest", "EvalRunRequest", "EvalSystem",
+    "ExportRequest", "ImportFormat", "ImportRequest", "InitRequest", "Kind", "Layer", "LinkRequest",
+    "ListRequest", "Place", "Places", "ProbeRequest", "RecallRequest", "ReindexRequest", "Relation",
+    "RememberRequest", "Request", "RoutingRequest", "SearchRequest", "ShowRequest", "Status",
+    "StatusRequest", "SupersedeRequest", "SurveyRequest", "TraceRequest", "VersionRequest",
 ]  # fmt: skip
 
 Kind = Literal[KINDS]  # type: ignore[valid-type]

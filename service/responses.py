@@ -7,17 +7,17 @@ from pydantic import BaseModel, Field
 from shiyi.eval.findings import Comparison, GateResult, KnownDataset
 from shiyi.eval.results import Summary
 from shiyi.retrieval.deep import DeepResult
+from shiyi.retrieval.map_results import CatalogResult, RecallResult, RoutingResult, SurveyResult
 from shiyi.retrieval.probe import ProbeResult
 from shiyi.retrieval.results import SearchResult
 from shiyi.retrieval.traced import AbsenceResult, TraceResult
 
 __all__ = [
-    "AbsenceResult", "AddRecordResult", "CalibrateResult", "DeepResult", "DoctorResult",
-    "EditResult", "EvalCompareResult",
-    "EvalDatasetsResult", "EvalGateResult", "EvalLabelResult", "EvalRunResult", "ExportResult",
-    "ImportResult", "InitResult", "LinkResult", "ListResult", "ProbeResult", "ReindexResult",
-    "RememberResult",
-    "SearchResult", "ShowResult", "StatusResult", "SupersedeResult", "TraceResult",
+    "AbsenceResult", "AddRecordResult", "CalibrateResult", "CatalogResult", "DeepResult",
+    "DoctorResult", "EditResult", "EvalCompareResult", "EvalDatasetsResult", "EvalGateResult",
+    "EvalLabelResult", "EvalRunResult", "ExportResult", "ImportResult", "InitResult", "LinkResult",
+    "ListResult", "ProbeResult", "RecallResult", "ReindexResult", "RememberResult", "RoutingResult",
+    "SearchResult", "ShowResult", "StatusResult", "SupersedeResult", "SurveyResult", "TraceResult",
     "VersionResult",
 ]  # fmt: skip
 

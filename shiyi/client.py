@@ -151,39 +151,126 @@ class Scope:
         })  # fmt: skip
         return cast("responses.SearchResult", answer)
 
-    def absence(
+    def survey(
         self,
-        topic: str,
+        query: str | None = None,
         *,
+        window: str | None = None,
+        as_of: str | None = None,
         now: str | None = None,
-    ) -> "responses.AbsenceResult":
-        """Ask for a topic in every way there is, before anybody says that there is nothing.
+        format: Literal["json", "markdown"] = "markdown",
+        resume: str | None = None,
+        budget: int = 48_000,
+    ) -> "responses.SurveyResult":
+        """Draw the map of a scope: its timeline, state, names, and what is due or missing.
 
-        topic: what there may be nothing about.
-        now: when it is asked, ISO 8601: what words such as 去年 are counted from.
+        window: only what happened then: 2025-03, 2025-03:2025-08, 2025-03:, :2024, a phase.
+        as_of: the records as they stood at the end of a day, or at an instant.
+        now: when it is asked, ISO 8601: what is due is counted from it.
+        format: what is counted and printed.
+        resume: the cursor of the answer before.
+        query: what it leans towards, in words.
+        budget: the most tokens that the answer may cost; at least 200.
         """
-        answer = self._call("absence", {
-            "topic": topic, "now": now,
+        answer = self._call("survey", {
+            "window": window, "as_of": as_of, "now": now, "format": format, "resume": resume,
+            "query": query, "budget": budget,
         })  # fmt: skip
-        return cast("responses.AbsenceResult", answer)
+        return cast("responses.SurveyResult", answer)
 
-    def trace(
+    def routing(
         self,
-        id: str | None = None,
+        about: str,
         *,
-        replay: bool = False,
-        limit: int = 20,
-    ) -> "responses.TraceResult":
-        """Say why an answer was what it was, or list the newest answers.
+        window: str | None = None,
+        as_of: str | None = None,
+        now: str | None = None,
+        format: Literal["json", "markdown"] = "markdown",
+        resume: str | None = None,
+        budget: int = 68_000,
+    ) -> "responses.RoutingResult":
+        """Draw the map of one person, place, topic, phase or query, wider than a survey.
 
-        id: the id that the answer gave; without one, the newest are listed.
-        replay: ask the same again and say what is not as it was.
-        limit: the most in a list.
+        window: only what happened then: 2025-03, 2025-03:2025-08, 2025-03:, :2024, a phase.
+        as_of: the records as they stood at the end of a day, or at an instant.
+        now: when it is asked, ISO 8601: what is due is counted from it.
+        format: what is counted and printed.
+        resume: the cursor of the answer before.
+        about: an entity, a topic or a phase by its name, a record by its id, or a query.
+        budget: the most tokens that the answer may cost; at least 200.
         """
-        answer = self._call("trace", {
-            "id": id, "replay": replay, "limit": limit,
+        answer = self._call("routing", {
+            "window": window, "as_of": as_of, "now": now, "format": format, "resume": resume,
+            "about": about, "budget": budget,
         })  # fmt: skip
-        return cast("responses.TraceResult", answer)
+        return cast("responses.RoutingResult", answer)
+
+    def catalog(
+        self,
+        *,
+        window: str | None = None,
+        as_of: str | None = None,
+        now: str | None = None,
+        format: Literal["json", "markdown"] = "markdown",
+        resume: str | None = None,
+        kind: Sequence[Kind] | None = None,
+        status: Sequence[Status] | None = None,
+        by: Literal["kind", "phase"] = "kind",
+        budget: int = 96_000,
+    ) -> "responses.CatalogResult":
+        """List every record by its title, by kind or by phase, page by page.
+
+        window: only what happened then: 2025-03, 2025-03:2025-08, 2025-03:, :2024, a phase.
+        as_of: the records as they stood at the end of a day, or at an instant.
+        now: when it is asked, ISO 8601: what is due is counted from it.
+        format: what is counted and printed.
+        resume: the cursor of the answer before.
+        kind: only records of a kind; may be repeated.
+        status: records of a status; may be repeated.
+        by: what titles stand together by.
+        budget: the most tokens that the answer may cost; at least 200.
+        """
+        answer = self._call("catalog", {
+            "window": window, "as_of": as_of, "now": now, "format": format, "resume": resume,
+            "kind": kind, "status": status, "by": by, "budget": budget,
+        })  # fmt: skip
+        return cast("responses.CatalogResult", answer)
+
+    def recall(
+        self,
+        about: str | None = None,
+        *,
+        window: str | None = None,
+        as_of: str | None = None,
+        now: str | None = None,
+        format: Literal["json", "markdown"] = "markdown",
+        resume: str | None = None,
+        kind: Sequence[Kind] | None = None,
+        status: Sequence[Status] | None = None,
+        before: str | None = None,
+        after: str | None = None,
+        budget: int = 4_000,
+    ) -> "responses.RecallResult":
+        """Walk along time when no word is known: titles of somebody, a window or a phase.
+
+        window: only what happened then: 2025-03, 2025-03:2025-08, 2025-03:, :2024, a phase.
+        as_of: the records as they stood at the end of a day, or at an instant.
+        now: when it is asked, ISO 8601: what is due is counted from it.
+        format: what is counted and printed.
+        resume: the cursor of the answer before.
+        kind: only records of a kind; may be repeated.
+        status: records of a status; may be repeated.
+        about: an entity, a topic or a phase to walk along, or a dated record to look around.
+        before: only what is dated before a day, or before a record; newest first.
+        after: only what is dated after a day, or after a record.
+        budget: the most tokens that the answer may cost; at least 200.
+        """
+        answer = self._call("recall", {
+            "window": window, "as_of": as_of, "now": now, "format": format, "resume": resume,
+            "kind": kind, "status": status, "about": about, "before": before, "after": after,
+            "budget": budget,
+        })  # fmt: skip
+        return cast("responses.RecallResult", answer)
 
     def probe(
         self,
@@ -231,6 +318,40 @@ class Scope:
             "order": order,
         })  # fmt: skip
         return cast("responses.ProbeResult", answer)
+
+    def absence(
+        self,
+        topic: str,
+        *,
+        now: str | None = None,
+    ) -> "responses.AbsenceResult":
+        """Ask for a topic in every way there is, before anybody says that there is nothing.
+
+        topic: what there may be nothing about.
+        now: when it is asked, ISO 8601: what words such as 去年 are counted from.
+        """
+        answer = self._call("absence", {
+            "topic": topic, "now": now,
+        })  # fmt: skip
+        return cast("responses.AbsenceResult", answer)
+
+    def trace(
+        self,
+        id: str | None = None,
+        *,
+        replay: bool = False,
+        limit: int = 20,
+    ) -> "responses.TraceResult":
+        """Say why an answer was what it was, or list the newest answers.
+
+        id: the id that the answer gave; without one, the newest are listed.
+        replay: ask the same again and say what is not as it was.
+        limit: the most in a list.
+        """
+        answer = self._call("trace", {
+            "id": id, "replay": replay, "limit": limit,
+        })  # fmt: skip
+        return cast("responses.TraceResult", answer)
 
     def deep(
         self,
