@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from typing import Literal
 
 from shiyi.core.errors import (
+    ConflictError,
     HomeBusyError,
     IndexUnusableError,
     ModelUnavailableError,
+    NotFoundError,
     ShiyiError,
     UsageError,
 )
@@ -19,11 +21,12 @@ EXIT_CODES: Mapping[Outcome, int] = {
     "failed": ShiyiError.exit_code,
     "unavailable": ModelUnavailableError.exit_code,  # the notes name what is missing
 }
+_REFUSED = (ConflictError, NotFoundError, UsageError)
 _UNAVAILABLE = (HomeBusyError, IndexUnusableError, ModelUnavailableError)
 
 
 def outcome_of(error: Exception) -> Outcome | None:
     """Return how a question ended that raised `error`; None when it was refused as it stood."""
-    if isinstance(error, UsageError):
+    if isinstance(error, _REFUSED):
         return None
     return "unavailable" if isinstance(error, _UNAVAILABLE) else "failed"
