@@ -81,7 +81,7 @@ def test_errors_are_one_object(
     assert answer.err == ""
     error = json.loads(answer.out)["error"]
     assert error["code"] == code
-    assert error["outcome"] == None  # nothing was asked
+    assert error["outcome"] is None  # nothing was asked
     assert error["message"].endswith((".", "`"))
 
 
