@@ -39,7 +39,10 @@ class Door(Protocol):
         ...
 
     def names(self, scope: str) -> Mapping[str, str]:
-        """Return the name from outside of each capture and record of a scope, by its id."""
+        """Return the name of each capture and record of a scope, by its id.
+
+        It is the one from outside, else the id itself.
+        """
         ...
 
     def search(

@@ -15,9 +15,12 @@ from shiyi.eval.gate import Baseline
 from shiyi.eval.readers.files import open_regular, printable
 from shiyi.eval.report import Texts, write_report
 from shiyi.eval.results import EvalResult, Timings
+from shiyi.eval.writing import writing
+from shiyi.store.database import FILE_NAME
 
 RESULT, TIMINGS, REPORT = "result.json", "timings.json", "report.html"
 _FORMAT = 1
+_START = b'{"format":1,"fingerprint":"'  # of a result
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -28,17 +31,32 @@ class _Formatted(BaseModel):
 def make_output(directory: Path) -> Path:
     """Make the directory that a run writes to, 0700, and return it.
 
-    Raises HomeUnwritableError when files cannot be made in it.
+    Raises HomeUnwritableError when files cannot be made in it, UsageError when it holds memories
+    or files of these names that no run wrote.
     """
-    try:
+    with writing(directory):
         make_private_directory(directory)
-    except OSError as error:
-        raise _unwritable(directory, error) from None
     if not os.access(directory, os.W_OK | os.X_OK):
         raise HomeUnwritableError(
             f"{printable(directory)} cannot be written; name another directory."
         )
+    if (directory / FILE_NAME).exists():
+        raise UsageError(f"{printable(directory)} is a home of memories; name another directory.")
+    there = [name for name in (RESULT, TIMINGS, REPORT) if (directory / name).exists()]
+    if there and not _is_ours(directory / RESULT):
+        raise UsageError(
+            f"{printable(directory)} has a {there[0]} that is not of `shiyi eval run`; name "
+            "another directory."
+        )
     return directory
+
+
+def _is_ours(file: Path) -> bool:
+    try:
+        with open_regular(file) as stream:
+            return stream.read(len(_START)) == _START
+    except UsageError:
+        return False
 
 
 def write_run(
@@ -48,21 +66,17 @@ def write_run(
 
     Raises HomeUnwritableError when one cannot be written.
     """
-    try:
+    with writing(directory):
         write_atomically(directory / RESULT, f"{result.model_dump_json()}\n".encode())
         write_atomically(directory / TIMINGS, f"{timings.model_dump_json(indent=1)}\n".encode())
         write_report(result, timings, directory / REPORT, texts=texts)
-    except OSError as error:
-        raise _unwritable(directory, error) from None
 
 
 def write_baseline(baseline: Baseline, file: Path) -> None:
     """Write a baseline. Raises HomeUnwritableError when it cannot be written."""
-    try:
+    with writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, f"{baseline.model_dump_json(indent=1)}\n".encode())
-    except OSError as error:
-        raise _unwritable(file, error) from None
 
 
 def read_result(path: Path) -> EvalResult:
@@ -83,7 +97,10 @@ def read_result(path: Path) -> EvalResult:
 
 def read_baseline(file: Path) -> Baseline:
     """Return a baseline that `write_baseline` wrote. Raises UsageError for anything else."""
-    return _read(file, Baseline, "a baseline of `shiyi eval gate --write`")
+    baseline = _read(file, Baseline, "a baseline of `shiyi eval gate --write`")
+    if not any(cell.measures for cell in baseline.cells):
+        raise UsageError(f"{printable(file)} holds no figure, so nothing could fall below it.")
+    return baseline
 
 
 def texts_of(datasets: Sequence[Dataset]) -> dict[str, dict[str, str]]:
@@ -122,7 +139,3 @@ def _read(file: Path, model: type[_Model], what: str) -> _Model:
         place = ".".join(map(str, first["loc"]))
         reason = f"{place}: {first['msg']}" if place else first["msg"]
         raise UsageError(f"{printable(file)} is not {what} ({reason}).") from None
-
-
-def _unwritable(path: Path, error: OSError) -> HomeUnwritableError:
-    return HomeUnwritableError(f"{printable(path)} cannot be written ({error.strerror}).")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, FiniteFloat
 
 from shiyi.core.errors import UsageError
 from shiyi.eval.findings import Change, GateResult
@@ -20,8 +20,8 @@ _WORST = 5
 class BaselineMeasure(BaseModel):
     """One mean, and the values behind it: only of the queries that were not perfect."""
 
-    mean: float
-    imperfect: dict[str, float] = Field(description="query id → value; all others were perfect")
+    mean: FiniteFloat
+    imperfect: dict[str, FiniteFloat] = Field(description="query id → value; all others perfect")
 
 
 class BaselineCell(BaseModel):

@@ -10,6 +10,7 @@ from shiyi.core.closable import Closable
 from shiyi.core.files import make_private_directory, owner_only
 from shiyi.eval.measures import Answer
 from shiyi.eval.results import Outcome
+from shiyi.eval.writing import writing
 
 
 class KeptAnswer(BaseModel):
@@ -26,8 +27,9 @@ class KeptAnswers(Closable):
     """One file of lines for each set, view and system; a torn last line counts as not written."""
 
     def __init__(self, directory: Path) -> None:
-        """Open or make the directory. Raises OSError when it cannot be written."""
-        self._directory = make_private_directory(directory)
+        """Open or make the directory. Raises HomeUnwritableError when it cannot be made."""
+        with writing(directory):
+            self._directory = make_private_directory(directory)
         self._files: dict[Path, IO[str]] = {}
         self._answered: dict[Path, dict[str, KeptAnswer]] = {}
 
@@ -35,13 +37,12 @@ class KeptAnswers(Closable):
         """Return what is kept, by query."""
         file = self._file(dataset, view, system)
         if file not in self._answered:
-            self._answered[file] = _read(file)
+            with writing(file):
+                self._answered[file] = _read(file)
         return self._answered[file]
 
-    def add(
-        self, dataset: str, view: str, system: str, answer: Answer
-    ) -> None:
-        """Keep one more answer."""
+    def add(self, dataset: str, view: str, system: str, answer: Answer) -> None:
+        """Keep one more answer. Raises HomeUnwritableError when the disk does not take it."""
         kept = KeptAnswer(
             query=answer.query.id, outcome=answer.outcome, found=list(answer.found),
             shown={budget: list(ids) for budget, ids in answer.shown.items()},
@@ -49,16 +50,18 @@ class KeptAnswers(Closable):
         )  # fmt: skip
         answered = self.answered(dataset, view, system)
         file = self._file(dataset, view, system)
-        if file not in self._files:
-            with owner_only():
-                self._files[file] = file.open("a", encoding="utf-8", buffering=1)
-        self._files[file].write(kept.model_dump_json() + "\n")
+        with writing(self._directory):
+            if file not in self._files:
+                with owner_only():
+                    self._files[file] = file.open("a", encoding="utf-8", buffering=1)
+            self._files[file].write(kept.model_dump_json() + "\n")
         answered[kept.query] = kept
 
     def close(self) -> None:
         """Close the files."""
-        for file in self._files.values():
-            file.close()
+        with writing(self._directory):  # what the disk did not take is tried once more
+            for file in self._files.values():
+                file.close()
         self._files.clear()
 
     def _file(self, dataset: str, view: str, system: str) -> Path:

@@ -76,6 +76,12 @@ def build_pool(
     return Pool(query=query, documents=tuple(found[one] for one in sorted(found)))
 
 
+def check_target(target: Path) -> None:
+    """Raise UsageError when a labelled set cannot be written there, since something is."""
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target} is not an empty directory; choose another one.")
+
+
 class LabelSession(Closable):
     """The judgements of one person, in one directory, for the pools of some queries.
 
@@ -169,10 +175,9 @@ class LabelSession(Closable):
         left out while a document of its pool is open, and when none was found good but some were
         skipped: whether it has an answer is not known then.
 
-        Raises UsageError when the directory holds something.
+        Raises UsageError when the directory holds something, OSError when it cannot be written.
         """
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise UsageError(f"{target} is not an empty directory; choose another one.")
+        check_target(target)
         grades = self.grades
         done = [query for query in self._queries if self._is_known(query)]
         rows = [
@@ -240,11 +245,13 @@ class LabelSession(Closable):
 def _read_event(line: bytes, number: int, file: Path) -> tuple[Pair, int | None]:
     try:
         match json.loads(line):
-            case {"query": str(query), "document": str(document), "grade": None | 0 | 1 | 2 as n}:
+            case {"query": str(query), "document": str(document), "grade": n} if n is None or (
+                type(n) is int and n in GRADES
+            ):
                 return (query, document), n
             case {"query": str(query), "document": str(document), "undo": True}:
                 return (query, document), _UNDONE
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     raise UsageError(f"Line {number} of {file} is no judgement; remove it or restore the file.")
 

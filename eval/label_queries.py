@@ -7,6 +7,7 @@ from pathlib import Path
 from shiyi.core.errors import NotFoundError, UsageError
 from shiyi.core.text import check_text, decode_text
 from shiyi.eval.dataset import Query
+from shiyi.eval.readers.files import MAX_BYTES, too_long
 
 
 def read_queries(path: Path) -> list[Query]:
@@ -17,9 +18,12 @@ def read_queries(path: Path) -> list[Query]:
     when there is no such file.
     """
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise NotFoundError(f"The file {path} cannot be read: {error.strerror}.") from None
+    if len(content) > MAX_BYTES:
+        raise UsageError(f"{path}: {too_long()}")
     queries: dict[str, Query] = {}
     text = decode_text(content, "file of queries").removeprefix("\ufeff")
     for number, line in enumerate(text.split("\n"), start=1):
@@ -35,7 +39,7 @@ def _read_query(line: str, number: int, *, as_json: bool) -> Query:
         return Query(id=_id_of(line), text=line)
     try:
         row = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         row = None
     if not isinstance(row, dict) or not isinstance(row.get("text"), str):
         raise UsageError(f"Line {number} is no JSON object with a text.")

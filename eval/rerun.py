@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from shiyi.eval.gate import Baseline
 from shiyi.eval.run import Plan
 
-_DEPTH = re.compile(r"@(\d+)$")
-_BUDGET = re.compile(r"@(\d+)t$")
+_DEPTH = re.compile(r"@([1-9][0-9]?|100)$")  # what nobody can ask for is not measured either
+_BUDGET = re.compile(r"@([1-9][0-9]{2,8})t$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ import hashlib
 import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -29,7 +29,7 @@ from shiyi.eval.results import (
     EvalResult,
     Timings,
 )
-from shiyi.eval.shelf import Shelf, is_together, steps
+from shiyi.eval.shelf import Shelf, has_scopes, steps
 from shiyi.eval.systems import SYSTEMS, make_system
 from shiyi.models.tokens import get_counter
 from shiyi.store.rows import json_sha256
@@ -104,20 +104,29 @@ def _check(plan: Plan, datasets: Sequence[Dataset]) -> None:
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise UsageError(f"Two sets are called {min(twice)}; rename the directory of one.")
+    for dataset in datasets:
+        _check_ids(dataset)
+
+
+def _check_ids(dataset: Dataset) -> None:
+    """Refuse two documents of one id when a query searches the scopes of both."""
+    if all(query.scope for view in dataset.views for query in view.queries):
+        return
+    scopes: dict[str, str | None] = {}
+    for document in dataset.documents:
+        if scopes.setdefault(document.id, document.scope) != document.scope:
+            raise UsageError(
+                f"{dataset.name}: The id {document.id!r} stands in two scopes, but some queries "
+                "search all of them; give each document an id of its own."
+            )
 
 
 def _shortened(dataset: Dataset, most: int | None) -> Dataset:
     """Return the set with the first `most` queries of each view."""
     if most is None:
         return dataset
-    views = tuple(
-        View(name=view.name, queries=view.queries[:most], judgements=view.judgements)
-        for view in dataset.views
-    )
-    return Dataset(
-        name=dataset.name, path=dataset.path, licence=dataset.licence, sha256=dataset.sha256,
-        documents=dataset.documents, views=views, archive=dataset.archive, notes=dataset.notes,
-    )  # fmt: skip
+    views = tuple(replace(view, queries=view.queries[:most]) for view in dataset.views)
+    return replace(dataset, views=views)
 
 
 def _conditions(plan: Plan, door: Door) -> Conditions:
@@ -164,13 +173,20 @@ def _info(dataset: Dataset) -> DatasetInfo:
 def _answer_all(state: _Run, dataset: Dataset, open_door: OpenDoor) -> None:
     """Have every query answered that was not answered before."""
     for together in (False, True):
-        views = [view for view in dataset.views if is_together(view, dataset) == together]
+        views = [_only(view, dataset, together=together) for view in dataset.views]
         missing = sum(_missing(state, dataset, view) for view in views)
         state.done += len(state.plan.systems) * sum(len(v.queries) for v in views) - missing
         if missing:
             with open_door() as door:
                 _answer_views(state, dataset, views, Shelf(dataset, door, together=together))
     state.progress(state.done, state.total)
+
+
+def _only(view: View, dataset: Dataset, *, together: bool) -> View:
+    """Return a view with the queries that search all scopes together, or with the others."""
+    scoped = has_scopes(dataset)
+    wanted = (one for one in view.queries if (scoped and one.scope is None) == together)
+    return replace(view, queries=tuple(wanted))
 
 
 def _missing(state: _Run, dataset: Dataset, view: View) -> int:

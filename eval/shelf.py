@@ -13,10 +13,13 @@ from typing import Any
 
 from shiyi.core.dates import parse_day_range
 from shiyi.core.errors import UsageError
-from shiyi.eval.dataset import GLOBAL, Dataset, Document, Query, View
+from shiyi.eval.dataset import Dataset, Document, Query, View
 from shiyi.eval.door import Door
+from shiyi.eval.readers.directory import ARCHIVE
+from shiyi.eval.readers.files import printable
 
 _BASE = "set"
+_NOWHERE = "none"  # the scope of queries that name one without documents
 _SOMETIME = datetime(2026, 1, 1, tzinfo=UTC)  # "now" for sets without any date
 _DAY_LENGTH = len("2026-01-01")
 _Asked = tuple[View, Query]
@@ -48,19 +51,42 @@ class Shelf:
             self._documents[self._place(document.scope)].append(document)
         with tempfile.TemporaryDirectory(prefix="shiyi-eval-") as directory:
             for file in self._files(documents, Path(directory)):
-                self.door.take_in(file, _BASE)
+                self._take_in(file, directory)
         return self.door.index(dict.fromkeys(self._place(one.scope) for one in documents))
+
+    def _take_in(self, file: Path, directory: str) -> None:
+        try:
+            self.door.take_in(file, _BASE)
+        except UsageError as error:  # the directory is gone by the time that somebody reads this
+            reason = str(error).replace(f"{directory}/", "")
+            raise UsageError(f"{printable(self._dataset.path)}: {reason}") from None
 
     def _files(self, documents: Sequence[Document], directory: Path) -> Iterator[Path]:
         if self._dataset.archive:
-            names = ("captures.jsonl", "records.jsonl")  # records quote captures
-            yield from (f for name in names if (f := self._dataset.path / name).exists())
+            names = ARCHIVE  # records quote captures
+            there = [f for name in names if (f := self._dataset.path / name).exists()]
+            if has_scopes(self._dataset):
+                there = [self._renamed(file, directory) for file in there]
+            yield from there
             return
         corpus = directory / "corpus.jsonl"
         with corpus.open("w", encoding="utf-8") as file:
             for document in documents:
                 file.write(json.dumps(self._line(document), ensure_ascii=False) + "\n")
         yield corpus
+
+    def _renamed(self, file: Path, directory: Path) -> Path:
+        """Return a copy of an archive's file in which the scopes have the memory's names."""
+        copy = directory / file.name
+        with (
+            file.open(encoding="utf-8-sig", newline="\n") as lines,
+            copy.open("w", encoding="utf-8") as renamed,
+        ):
+            for line in filter(str.strip, lines):
+                content = json.loads(line, strict=False)
+                content["scope"] = self._scopes.get(content.get("scope"))
+                renamed.write(json.dumps(content, ensure_ascii=False) + "\n")
+        return copy
 
     def _line(self, document: Document) -> dict[str, Any]:
         """Return a document in the form that the importer reads; never its attributes."""
@@ -79,7 +105,9 @@ class Shelf:
         return {"_id": document.id, "text": document.text, "metadata": kept}
 
     def _place(self, scope: str | None) -> str:
-        return f"{_BASE}.{self._scopes[scope]}" if scope in self._scopes else _BASE
+        if scope is None or self._together:
+            return _BASE
+        return f"{_BASE}.{self._scopes.get(scope, _NOWHERE)}"
 
     def scope_of(self, query: Query) -> str:
         """Return the memory's scope in which a query is asked."""
@@ -94,8 +122,15 @@ class Shelf:
         count = len(self._documents[scope])
         known = self._names.get(scope)
         if known is None or known[0] != count:
-            known = self._names[scope] = (count, self.door.names(scope))
+            known = self._names[scope] = (count, self._named(scope))
         return known[1]
+
+    def _named(self, scope: str) -> Mapping[str, str]:
+        """Return the names that are ids of documents; a set may also go by the memory's own ids."""
+        ids = {document.id for document in self._documents[scope]}
+        names = self.door.names(scope)
+        named = {own: own if own in ids else name for own, name in names.items()}
+        return {own: name for own, name in named.items() if name in ids}
 
     def named(self, scope: str, short: Iterable[str]) -> Iterator[str]:
         """Yield the ids that the set has for ids of the memory's own, which may be shortened."""
@@ -132,10 +167,9 @@ def steps(
         position = end
 
 
-def is_together(view: View, dataset: Dataset) -> bool:
-    """Tell whether queries of a view search all scopes at once."""
-    scoped = any(document.scope for document in dataset.documents)
-    return view.name == GLOBAL or (scoped and any(query.scope is None for query in view.queries))
+def has_scopes(dataset: Dataset) -> bool:
+    """Tell whether documents have scopes, so that there is more than one place to search."""
+    return any(document.scope for document in dataset.documents)
 
 
 def _order(order: float | None) -> float:

@@ -1,8 +1,12 @@
 """The systems that are compared. A new one is one small class, and a line in SYSTEMS."""
 
 import json
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Protocol
 
 import jieba
@@ -10,13 +14,18 @@ import numpy as np
 from rank_bm25 import BM25Okapi
 
 from shiyi.core.errors import UsageError
+from shiyi.core.files import make_private_directory
 from shiyi.eval.dataset import Document, Query
 from shiyi.eval.door import Channel
 from shiyi.eval.levels import LevelSystem
 from shiyi.eval.measures import Answer
+from shiyi.eval.results import Outcome
 from shiyi.eval.shelf import Shelf
+from shiyi.eval.writing import writing
+from shiyi.models.cache import default_cache
 from shiyi.models.tokens import TokenCounter
 from shiyi.retrieval.pack import pack
+from shiyi.retrieval.results import SearchResult
 from shiyi.retrieval.search import MAX_QUERY
 
 __all__ = ["SYSTEMS", "System", "make_system"]
@@ -56,15 +65,21 @@ class _Search:
             found = (names.get(id_) for hit in hits for id_ in (hit.id, *hit.also))
             return [name for name in found if name is not None]
 
-        outcome = result.outcome
         return Answer(
             query=query,
-            outcome="weak" if outcome == "found" and result.weak else outcome,
+            outcome=_outcome(result),
             found=ids(result.hits),
             # What the door would return for the budget: it packs the same result.
             shown={budget: ids(pack(result, budget, self._counter).hits) for budget in budgets},
             seconds=seconds,
         )
+
+
+def _outcome(result: SearchResult) -> Outcome:
+    """Return how an answer counts; one that a missing model leaves without a hit is empty."""
+    if result.outcome != "found":
+        return "empty"
+    return "weak" if result.weak else "found"
 
 
 class _Plain:
@@ -162,4 +177,16 @@ def make_system(name: str, shelf: Shelf, counter: TokenCounter) -> System:
 
 
 def _cut(text: str) -> list[str]:
-    return [word for word in jieba.lcut(text.lower()) if any(map(str.isalnum, word))]
+    return [word for word in _tokenizer().lcut(text.lower()) if any(map(str.isalnum, word))]
+
+
+@cache
+def _tokenizer() -> Any:
+    """Return jieba as it comes; only its dictionary is kept where nobody else can put one."""
+    directory = Path(default_cache()) / "jieba"
+    jieba.setLogLevel(logging.CRITICAL)
+    tokenizer = jieba.Tokenizer()
+    with writing(directory):
+        tokenizer.tmp_dir = str(make_private_directory(directory))
+    tokenizer.cache_file = f"dictionary-{version('jieba')}"
+    return tokenizer

@@ -112,7 +112,10 @@ class Trial:
         )
 
     def names(self, scope: str) -> Mapping[str, str]:
-        """Return the name from outside of each capture and record of a scope, by its id."""
+        """Return the name of each capture and record of a scope, by its id.
+
+        It is the one from outside, else the id itself: what comes with an id of ours keeps it.
+        """
         names: dict[str, str] = {}
         for what in ("captures", "records"):
             after: str | None = None
@@ -120,7 +123,7 @@ class Trial:
                 asked = {"what": what, "limit": _PAGE, "after": after}
                 page = invoke(self._session, "list", asked, scope=scope)
                 assert isinstance(page, answer.ListResult)
-                names |= {one.id: one.external_id for one in page.items if one.external_id}
+                names |= {one.id: one.external_id or one.id for one in page.items}
                 after = page.next
                 if after is None:
                     break

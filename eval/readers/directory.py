@@ -21,6 +21,7 @@ from shiyi.eval.readers.fields import (
     number_of,
     object_of,
     optional_id,
+    short,
     text_of,
     words_of,
 )
@@ -93,14 +94,15 @@ def _distinct(
 def _document(content: dict[str, Any], place: str) -> Document:
     metadata = object_of(content, "metadata", place)
     title = words_of(content, "title")
+    session = words_of(metadata, "session", "session_id", "conversation", "dialogue")
     return Document(
-        id=id_of(content, "_id", place),
+        id=short(id_of(content, "_id", place), "_id", place),
         text=_titled(content, title, place),
         scope=optional_id(metadata, "scope", place),
         order=number_of(metadata, "seq", place),
-        speaker=words_of(metadata, "speaker"),
+        speaker=short(words_of(metadata, "speaker"), "speaker", place),
         date=words_of(metadata, "date"),
-        session=words_of(metadata, "session", "session_id", "conversation", "dialogue"),
+        session=short(session, "session", place),
         attributes=metadata,
     )
 

@@ -4,13 +4,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from shiyi.core.dates import parse_day_range, parse_timestamp
 from shiyi.core.errors import UsageError
+from shiyi.core.ids import MAX_EXTERNAL_ID
 from shiyi.eval.dataset import Document, View
 
 _END_OF_DAY = time(23, 59, 59)
+_Words = TypeVar("_Words", bound=str | None)
 _PLURALS: dict[type, str] = {str: "texts", dict: "objects", list: "lists"}
 
 
@@ -84,6 +86,13 @@ def words_of(content: dict[str, Any], *names: str) -> str | None:
             if words:
                 return words
     return None
+
+
+def short(value: _Words, name: str, place: str) -> _Words:
+    """Return what the memory takes as a name; raises UsageError when it is too long for one."""
+    if value is not None and len(value) > MAX_EXTERNAL_ID:
+        raise UsageError(f"{place}: {name} has over {MAX_EXTERNAL_ID} characters.")
+    return value
 
 
 def end_of(written: str | None) -> datetime | None:

@@ -26,7 +26,7 @@ _ADVERSARIAL = "adversarial"
 _CATEGORIES = {
     1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: _ADVERSARIAL,
 }  # fmt: skip
-_SESSION = re.compile(r"session_([0-9]+)")
+_SESSION = re.compile(r"session_([0-9]{1,9})")
 _TURN = re.compile(r"D:?0*([0-9]+):0*([0-9]+)")  # some keys are written D:11:26 or D30:05
 
 
@@ -91,7 +91,7 @@ def _turns(conversation: dict[str, Any], scope: str, place: str) -> Iterator[Doc
 
 def _query(question: dict[str, Any], name: str, scope: str, place: str) -> Query:
     category = question.get("category")
-    if category not in _CATEGORIES or isinstance(category, bool):
+    if type(category) is not int or category not in _CATEGORIES:
         raise UsageError(f"{place}: category is a number from 1 to 5.")
     return Query(
         id=name,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from shiyi.core.errors import UsageError
 from shiyi.eval.readers.files import Files, Line
 
-_GRADE = re.compile(r"[+-]?[0-9]{1,9}")
+_GRADE = re.compile(r"[+-]?[0-9]{1,3}")  # trec_eval takes memory by the highest grade
 _SCORE = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?[A-Za-z]+")
 _HEADERS = frozenset({"query-id", "query_id", "query", "qid", "topic"})
 _OURS = 3
@@ -76,7 +76,7 @@ def judgements_in(path: Path, files: Files) -> Iterator[Judgement]:
                 f"{place}: A judgement is query, document and grade, or the four columns of TREC."
             )
         if not _GRADE.fullmatch(written):
-            raise UsageError(f"{place}: The grade {written!r} is not a whole number.")
+            raise UsageError(f"{place}: The grade {written!r} is not a whole number up to 999.")
         grade = max(int(written), 0)
         if seen.setdefault((query, document), grade) != grade:
             raise UsageError(f"{place}: {document!r} has another grade for {query!r} before.")

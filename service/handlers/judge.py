@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from shiyi.core.errors import HomeUnwritableError, UsageError
+from shiyi.core.errors import UsageError
 from shiyi.eval.dataset import Document, Query
-from shiyi.eval.label import LabelSession, Pool, build_pool
+from shiyi.eval.label import LabelSession, Pool, build_pool, check_target
 from shiyi.eval.label_keys import run_labelling
 from shiyi.eval.label_queries import read_queries
+from shiyi.eval.writing import writing
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
 from shiyi.service.invoke import invoke
@@ -23,6 +24,9 @@ def handle_eval_label(
 ) -> answer.EvalLabelResult:
     """Pool what is found for each query, have it judged, and write the labelled set if asked."""
     queries = read_queries(Path(request.queries).expanduser())
+    target = Path(request.export).expanduser().absolute() if request.export else None
+    if target is not None:  # said before somebody judges for an hour
+        check_target(target)
     session.existing_scope(scope)
     channels, notes = request.system, []
     if channels is None:
@@ -34,18 +38,14 @@ def handle_eval_label(
     pooled = _Pooled(session, scope, channels, request.depth)
     pools = [pooled.pool(query) for query in queries]
     directory = Path(request.directory).expanduser().absolute()
-    try:
+    with writing(directory):
         judging = LabelSession(directory, queries, pools)
-    except OSError as error:
-        if isinstance(error, HomeUnwritableError):
-            raise
-        raise HomeUnwritableError(f"{directory} cannot be written ({error.strerror}).") from None
     with judging:
         progress = run_labelling(judging, session.show, session.ask)
         exported = None
-        if request.export is not None:
-            target = Path(request.export).expanduser().absolute()
-            written = judging.export(target, texts=request.texts)
+        if target is not None:
+            with writing(target):
+                written = judging.export(target, texts=request.texts)
             exported = answer.Labelled(
                 path=str(target), queries=written.queries, judgements=written.judgements,
                 left_out=written.left_out,

@@ -1,5 +1,6 @@
 """What a run rests on: budgets, order in time, scopes, and that labels never reach an index."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from shiyi.core.errors import UsageError
 from shiyi.eval.load import SAMPLE, load_dataset
 from shiyi.eval.results import Cell
 from shiyi.eval.run import Plan, run
@@ -187,6 +189,69 @@ def test_a_query_without_scope_searches_them_all(found: Any, tmp_path: Path) -> 
     for system, cell in found(directory).items():
         assert seen_by(cell) == {"all": {"anna-1", "anna-2", "bo-1", "bo-2"}}, system
         assert cell.queries[0].measures["recall@5"] == 1.0
+
+
+def test_queries_with_and_without_a_scope_stand_in_one_view(found: Any, tmp_path: Path) -> None:
+    """Each is asked where it belongs, whatever the others of its view do."""
+    directory = write_set(
+        tmp_path / "set", scoped("anna", "bo"),
+        {q: ("花生 peanuts", {}) for q in ("a", "all", "nobody")},
+        metadata={"a": {"scope": "anna"}, "nobody": {"scope": "eve"}},
+    )  # fmt: skip
+
+    for system, cell in found(directory).items():
+        assert seen_by(cell) == {
+            "a": {"anna-1", "anna-2"},
+            "all": {"anna-1", "anna-2", "bo-1", "bo-2"},
+            "nobody": set(),
+        }, system
+
+
+def test_an_unknown_scope_is_not_the_documents_without_one(found: Any, tmp_path: Path) -> None:
+    """A query whose scope has no documents finds nothing."""
+    loose = {"d1": "花生 peanuts", "d2": "另外的花生 peanuts"}
+    directory = write_set(
+        tmp_path / "set", {**scoped("anna"), **loose}, {"nobody": ("花生 peanuts", {})},
+        metadata={"nobody": {"scope": "eve"}},
+    )  # fmt: skip
+
+    for system, cell in found(directory).items():
+        assert seen_by(cell) == {"nobody": set()}, system
+
+
+def test_an_archive_has_scopes_too(found: Any, tmp_path: Path) -> None:
+    """Its lines go into the scopes that they name, or all into one for queries without."""
+    directory = write_set(
+        tmp_path / "set", {"unused": "x"}, {q: ("花生 peanuts", {}) for q in ("a", "all")},
+        metadata={"a": {"scope": "anna / 家"}},
+    )  # fmt: skip
+    (directory / "corpus.jsonl").unlink()
+    captures = [
+        {"type": "capture", "id": name, "text": f"{name} 的花生 peanuts", "scope": scope}
+        for name, scope in (("c1", "anna / 家"), ("c2", "bo"), ("c3", None))
+    ]
+    filler = [
+        {"type": "capture", "id": name, **one, "scope": scope}
+        for scope in ("anna / 家", "bo")
+        for name, one in others(prefix=f"f-{scope[0]}-").items()
+    ]
+    lines = (json.dumps(one, ensure_ascii=False) for one in [*captures, *filler])
+    content = "\ufeff" + "\n\n".join(lines)
+    (directory / "captures.jsonl").write_text(content, "utf-8")
+
+    for system, cell in found(directory).items():
+        assert seen_by(cell) == {"a": {"c1"}, "all": {"c1", "c2", "c3"}}, system
+
+
+def test_one_id_in_two_scopes_is_refused_where_all_are_searched(found: Any, tmp_path: Path) -> None:
+    """A judgement could mean either."""
+    documents = {"d1": {"text": "花生", "metadata": {"scope": "anna"}}}
+    directory = write_set(tmp_path / "set", documents, {"q": ("花生", {})})
+    with (directory / "corpus.jsonl").open("a") as file:
+        file.write('{"_id": "d1", "text": "b", "metadata": {"scope": "bo"}}\n')
+
+    with pytest.raises(UsageError, match="set: The id 'd1' stands in two scopes"):
+        found(directory)
 
 
 # --- what an index sees ----------------------------------------------------------------

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiyi.core.errors import HomeBusyError, HomeUnwritableError, NotFoundError, UsageError
+from shiyi.eval import label_queries
 from shiyi.eval.agreement import agreement
 from shiyi.eval.dataset import Document, Query
 from shiyi.eval.label import JUDGEMENTS_FILE, LabelSession, Pool, Progress, build_pool
@@ -191,7 +192,12 @@ def full_disk(descriptor: int) -> None:
     raise OSError(28, "No space left on device")
 
 
-@pytest.mark.parametrize("line", ["{}", "[]", "x", '{"query":"q1","document":"a","grade":3}', ""])
+@pytest.mark.parametrize(
+    "line",
+    ["{}", "[]", "x", '{"query":"q1","document":"a","grade":3}',
+     '{"query":"q1","document":"a","grade":true}', '{"query":"q1","document":"a","grade":1.0}',
+     "[" * 100_000, ""],
+)  # fmt: skip
 def test_a_foreign_file_is_refused(line: str, tmp_path: Path) -> None:
     """What is no judgement is not guessed at; the file stays as it is."""
     file = tmp_path / JUDGEMENTS_FILE
@@ -395,3 +401,19 @@ def test_lines_that_are_no_query_are_named(content: str, tmp_path: Path) -> None
         read_queries(file)
     with pytest.raises(NotFoundError):
         read_queries(tmp_path / "missing.txt")
+
+
+@pytest.mark.parametrize("name", ["asked.txt", "asked.jsonl"])
+def test_a_file_of_queries_without_end_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only so much is read of it, and no depth of nesting breaks the reader."""
+    monkeypatch.setattr(label_queries, "MAX_BYTES", 100)
+    (tmp_path / name).symlink_to("/dev/zero")
+    with pytest.raises(UsageError, match=f"{name}: This is longer than"):
+        read_queries(tmp_path / name)
+
+    monkeypatch.undo()
+    (tmp_path / "deep.jsonl").write_text("[" * 100_000)
+    with pytest.raises(UsageError, match="Line 1 is no JSON object"):
+        read_queries(tmp_path / "deep.jsonl")

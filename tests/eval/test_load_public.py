@@ -160,6 +160,7 @@ def changed(value: list[Sample], path: list[Any], new: Any) -> list[Sample]:
         (changed(locomo(), [0, "conversation"], []), "element 1: conversation is an object"),
         (changed(locomo(), [0, "qa"], ["x"]), "element 1: qa is a list of objects"),
         (changed(locomo(), [0, "qa", 1, "category"], 6), "element 1: qa 2: category is a number"),
+        (changed(locomo(), [0, "qa", 1, "category"], [1]), "element 1: qa 2: category is a number"),
         (changed(locomo(), [0, "qa", 0, "question"], ""), "element 1: qa 1: question is a text"),
         (changed(locomo(), [0, "qa", 0, "evidence"], [1]), "qa 1: evidence is a list of texts"),
         (changed(locomo(), [0, "conversation", "session_1", 0, "text"], 1), "session_1: text is"),
@@ -301,3 +302,10 @@ def test_a_malformed_run_is_refused(tmp_path: Path, line: str, message: str) -> 
 
     with pytest.raises(UsageError, match=f"run{message}"):
         read_run(file)
+
+
+def test_a_session_of_too_many_digits_is_none(load: Load) -> None:
+    """A number that Python does not take is no number of a session."""
+    strange = changed(locomo(), [0, "conversation", f"session_{'9' * 5000}"], [])
+
+    assert load(strange).documents == load(locomo()).documents

@@ -19,6 +19,7 @@ from tests.eval.sets import DOCUMENTS, QUERIES, write_set
 from tests.shiyi.conftest import SHIYI
 
 Run = Callable[..., Any]
+HELD = {"mean": 1.0, "imperfect": {}}
 QUICK = ("--system", "bm25,grep", "--k", "1,5,10", "--budget", "500")
 
 
@@ -414,6 +415,59 @@ def test_gate_without_what_it_needs(run: Run, result: Path) -> None:
         assert said in answer.err
 
 
+@pytest.mark.parametrize(
+    ("change", "code", "said"),
+    [
+        (lambda cell: cell.update(measures={}), 2, "holds no figure"),
+        (lambda cell: cell["measures"]["recall@10"].update(mean=float("nan")), 2, "finite number"),
+        (lambda cell: cell["measures"].update({f"recall@{'9' * 5000}t": HELD}), 1, "not measure"),
+        (lambda cell: cell["measures"].update({"recall@5t": HELD}), 1, "not measure recall@5t"),
+        (lambda cell: cell["measures"].update({"recall@101": HELD}), 1, "not measure recall@101"),
+    ],
+)
+def test_a_baseline_changed_by_hand_holds_nothing_by_mistake(
+    run: Run, small: Path, monkeypatch: pytest.MonkeyPatch, change: Any, code: int, said: str
+) -> None:
+    """What says nothing, or what nobody can measure, never passes."""
+    run("eval", "run", small, "--system", "grep", "--view", "main", "--out", "out")
+    run("eval", "gate", "out", "--baseline", "b.json", "--write")
+    baseline = json.loads(Path("b.json").read_text("utf-8"))
+    change(baseline["cells"][0])
+    Path("b.json").write_text(json.dumps(baseline), "utf-8")
+    monkeypatch.setenv("SHIYI_DATASETS", str(small))
+
+    for given in ((), ("out",)):
+        answer = run("eval", "gate", *given, "--baseline", "b.json")
+        assert answer.code == code, answer
+        assert said in answer.out + answer.err
+
+
+def test_out_is_no_place_of_somebody_else(run: Run, small: Path, home: Path) -> None:
+    """A home of memories, and files that no run wrote, stay as they are."""
+    run("init")
+    Path("theirs").mkdir()
+    Path("theirs/report.html").write_text("mine")
+
+    for out, said in ((home, "a home of memories"), ("theirs", "has a report.html that is not")):
+        answer = run("eval", "run", small, *QUICK, "--out", out)
+        assert answer.code == 2, answer
+        assert said in answer.err
+    assert [one.name for one in Path("theirs").iterdir()] == ["report.html"]
+    assert not (home / "result.json").exists()
+
+
+def test_what_cannot_be_kept_is_named(run: Run, small: Path) -> None:
+    """A file where a directory belongs: a sentence with the place, which is not the home."""
+    Path("out").mkdir()
+    Path("out/parts").write_text("")
+
+    answer = run("eval", "run", small, *QUICK, "--out", "out")
+
+    assert answer.code == 73
+    assert "out/parts" in answer.err
+    assert "cannot be written" in answer.err
+
+
 # --- judging ---------------------------------------------------------------------------
 
 
@@ -446,6 +500,7 @@ def test_label_judges_blind_and_goes_on(run: Run, asked: Path, tmp_path: Path) -
 
     measured = run("eval", "run", "set", "--system", "bm25", "--json")
     assert measured.json["rows"][0]["answerable"] == 2
+    assert measured.json["rows"][0]["measures"]["success@5"] == 1.0
     assert (tmp_path / "judged" / "judgements.jsonl").stat().st_mode & 0o777 == 0o600
 
 
@@ -496,6 +551,11 @@ def test_label_without_what_it_needs(run: Run, asked: Path, home: Path) -> None:
     assert run("eval", "label", asked, "--in", "j", "--system", "grep").code == 2
     unwritable = run("eval", "label", asked, "--in", "/proc/here")
     assert (unwritable.code, "cannot be written" in unwritable.err) == (73, True)
+    nowhere = run("eval", "label", asked, "--in", "j", "--export", "/proc/here", stdin=b"q\n")
+    assert (nowhere.code, "/proc/here cannot be written" in nowhere.err) == (73, True)
+    taken = run("eval", "label", asked, "--in", "j", "--export", ".", stdin=b"2\n")
+    assert (taken.code, "not an empty directory" in taken.err) == (2, True)
+    assert "Query: " not in taken.out
     missing = run("eval", "label", asked, "--in", "j", "--home", f"{home}2")
     assert missing.code == 66
     assert not Path(f"{home}2").exists()
