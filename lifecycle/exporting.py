@@ -24,8 +24,9 @@ _SLUG = 40
 def export_scope(store: Store, scope: str, directory: Path, format_: str) -> dict[str, int]:
     """Write the scope into a new or empty directory and return how many of each were written.
 
-    `jsonl` gives captures.jsonl and records.jsonl, which import takes back without loss, and
-    history.jsonl, every older version. `markdown` gives a file for each record and capture.
+    `jsonl` gives captures.jsonl, records.jsonl and structure.jsonl (the links that no record names
+    itself), which import takes back without loss, and history.jsonl, every older version.
+    `markdown` gives a file for each record and capture.
 
     Raises UsageError when the directory holds something, HomeUnwritableError when it cannot be
     written.
@@ -45,7 +46,7 @@ def export_scope(store: Store, scope: str, directory: Path, format_: str) -> dic
 
 
 def _export_jsonl(store: Store, scope: str, directory: Path) -> dict[str, int]:
-    counts = {"captures": 0, "records": 0, "versions": 0}
+    counts = {"captures": 0, "records": 0, "versions": 0, "links": 0}
     with (directory / "captures.jsonl").open("w", encoding="utf-8", newline="\n") as file:
         for capture in store.iterate_captures(scope):
             file.write(_line(_capture_form(capture)))
@@ -60,6 +61,11 @@ def _export_jsonl(store: Store, scope: str, directory: Path) -> dict[str, int]:
             for version in versions[:-1]:
                 history.write(_line({"version": version.version, **_record_form(version, [])}))
                 counts["versions"] += 1
+    with (directory / "structure.jsonl").open("w", encoding="utf-8", newline="\n") as file:
+        for link in store.iterate_links(scope):
+            if not _is_short(link):
+                file.write(_line(_link_form(link)))
+                counts["links"] += 1
     return counts
 
 
@@ -101,11 +107,10 @@ def _capture_form(capture: Capture) -> dict[str, Any]:
 
 
 def _record_form(record: Record, links: list[Link]) -> dict[str, Any]:
-    short = [link for link in links if _is_short(link)]
     quotes = [
         {"capture": link.dst, "start": link.span_start, "end": link.span_end}
-        for link in short
-        if link.rel == "quotes"
+        for link in links
+        if link.rel == "quotes" and _is_short(link)
     ]
     return _without_none(
         {
@@ -126,9 +131,8 @@ def _record_form(record: Record, links: list[Link]) -> dict[str, Any]:
             "date_basis": record.date_basis,
             "phase": record.phase,
             "quotes": quotes or None,
-            "supersedes": _targets(short, "supersedes"),
-            "contradicts": _targets(short, "contradicts"),
-            "links": [_link_form(link) for link in links if not _is_short(link)] or None,
+            "supersedes": _targets(links, "supersedes"),
+            "contradicts": _targets(links, "contradicts"),
             "reason": record.reason,
             "attrs": dict(record.attrs) or None,
             EXPORT_BLOCK: _without_none(
@@ -200,7 +204,7 @@ def _low(record: Record) -> bool:
 
 
 def _is_short(link: Link) -> bool:
-    """Tell whether a field of its own says all of a link."""
+    """Tell whether a field of its record says all of a link."""
     if link.attrs:
         return False
     if link.rel == "quotes":
@@ -212,8 +216,10 @@ def _link_form(link: Link) -> dict[str, Any]:
     spanned = (link.span_start, link.span_end) != (-1, -1)
     return _without_none(
         {
+            "type": "link",
+            "src": link.src,
             "rel": link.rel,
-            "to": link.dst,
+            "dst": link.dst,
             "start": link.span_start if spanned else None,
             "end": link.span_end if spanned else None,
             "attrs": dict(link.attrs) or None,
@@ -222,7 +228,7 @@ def _link_form(link: Link) -> dict[str, Any]:
 
 
 def _targets(links: list[Link], relation: str) -> list[str] | None:
-    return [link.dst for link in links if link.rel == relation] or None
+    return [link.dst for link in links if link.rel == relation and _is_short(link)] or None
 
 
 def _line(content: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ from shiyi.lifecycle.names import capture_id_of, record_id_of
 from shiyi.lifecycle.readers import (
     CaptureItem,
     Item,
+    Kept,
     LineError,
     LinkItem,
     Quote,
@@ -45,6 +46,7 @@ class Imported:
     captures: int = 0
     records: int = 0
     versions: int = 0
+    links: int = 0
     unchanged: int = 0
     failed: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
@@ -82,8 +84,8 @@ def import_path(
 
 def _by_scope(
     scope: str, batch: Iterable[Item], source: str, report: Imported
-) -> dict[str, list[CaptureItem | RecordItem]]:
-    found: dict[str, list[CaptureItem | RecordItem]] = {}
+) -> dict[str, list[Kept]]:
+    found: dict[str, list[Kept]] = {}
     for item in batch:
         if isinstance(item, LineError):
             report.refuse(item)
@@ -102,7 +104,7 @@ def _by_scope(
 def _write_batch(
     store: Store,
     scope: str,
-    items: Sequence[CaptureItem | RecordItem],
+    items: Sequence[Kept],
     source: str,
     report: Imported,
 ) -> None:
@@ -111,6 +113,7 @@ def _write_batch(
     report.captures += batch.counts["captures"]
     report.records += batch.counts["records"]
     report.versions += batch.counts["versions"]
+    report.links += batch.counts["links"]
     report.unchanged += batch.counts["unchanged"]
     report.scopes.add(scope)
     for error in batch.errors:
@@ -127,16 +130,15 @@ class _Batch:
         self.counts: Counter[str] = Counter()
         self.errors: list[LineError] = []
 
-    def write(
-        self, transaction: Transaction, items: Sequence[CaptureItem | RecordItem]
-    ) -> dict[str, Any]:
+    def write(self, transaction: Transaction, items: Sequence[Kept]) -> dict[str, Any]:
         captures = [item for item in items if isinstance(item, CaptureItem)]
         records = [item for item in items if isinstance(item, RecordItem)]
         self._write_captures(transaction, captures)
         self._write_records(transaction, records)
+        self._write_links(transaction, [item for item in items if isinstance(item, LinkItem)])
         return dict(self.counts)
 
-    def _refuse(self, item: CaptureItem | RecordItem, reason: str) -> None:
+    def _refuse(self, item: Kept, reason: str) -> None:
         self.errors.append(_error(self._source, item, reason))
 
     # Captures
@@ -281,13 +283,32 @@ class _Batch:
                 )
                 for other in others
             ]
-        return links + [self._link(record_id, link) for link in item.links]
+        return links
 
-    def _link(self, record_id: str, link: LinkItem) -> Link:
-        id_of = capture_id_of if link.rel == "quotes" else record_id_of
+    def _write_links(self, transaction: Transaction, items: Sequence[LinkItem]) -> None:
+        links = [self._link(item) for item in items]
+        there = set(self._store.versions_of(self._scope, sorted({link.src for link in links})))
+        targets = sorted({link.dst for link in links})
+        records = set(self._store.versions_of(self._scope, targets))
+        captures = set(self._store.captures(self._scope, targets))
+        stand = []
+        for item, link in zip(items, links, strict=True):
+            if link.src == link.dst:
+                self._refuse(item, "it ties a record to itself.")
+            elif link.src in there and link.dst in (captures if link.rel == "quotes" else records):
+                stand.append(link)
+            else:
+                self._refuse(item, "an end of this link is not there; import that first.")
+        added = transaction.add_links(stand)
+        self.counts["links"] += added
+        self.counts["unchanged"] += len(stand) - added
+
+    def _link(self, item: LinkItem) -> Link:
+        end_of = capture_id_of if item.rel == "quotes" else record_id_of
         return Link(
-            scope=self._scope, src=record_id, rel=link.rel, dst=id_of(self._scope, link.to),
-            span_start=link.start, span_end=link.end, attrs=link.attrs,
+            scope=self._scope, src=record_id_of(self._scope, item.src), rel=item.rel,
+            dst=end_of(self._scope, item.dst), span_start=item.start, span_end=item.end,
+            attrs=item.attrs,
         )  # fmt: skip
 
     def _quote(self, record_id: str, quote: Quote, quoted: dict[str, str]) -> Link:
@@ -325,7 +346,7 @@ def _given_name(external_id: str | None) -> str | None:
     return None if external_id is None or is_id(external_id) else external_id
 
 
-def _error(source: str, item: CaptureItem | RecordItem, reason: str) -> LineError:
+def _error(source: str, item: Kept, reason: str) -> LineError:
     """Return the error for an item: at its line, else by its name, else for the whole source."""
     if item.place is not None:
         return LineError(item.place, None, reason)

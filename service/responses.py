@@ -50,6 +50,7 @@ class ImportResult(BaseModel):
     captures: int
     records: int
     versions: int = Field(description="records that changed since they were imported")
+    links: int = Field(description="ties between records, beside those that a record names itself")
     unchanged: int
     failed: int
     skipped: dict[str, int] = Field(description="left out on purpose, by reason")

@@ -115,6 +115,8 @@ def _import(answer: ImportResult) -> str:
             f"{answer.failed} failed."
         )
         lines = [counts]
+        if answer.links:
+            lines.append(f"{counted(answer.links, 'links')} added between records.")
     lines += [f"  left out: {count} × {reason}" for reason, count in answer.skipped.items()]
     lines += [f"  {error}" for error in answer.errors[:_ERRORS_SHOWN]]
     if answer.failed > _ERRORS_SHOWN:
@@ -128,7 +130,8 @@ def _import(answer: ImportResult) -> str:
 
 
 def _nothing_to_import(answer: ImportResult) -> bool:
-    return not (answer.captures or answer.records or answer.unchanged or answer.failed)
+    kept = answer.captures or answer.records or answer.links
+    return not (kept or answer.unchanged or answer.failed)
 
 
 def _search(answer: SearchResult) -> str:

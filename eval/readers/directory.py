@@ -30,7 +30,7 @@ from shiyi.eval.readers.strict import Object, parse_object
 from shiyi.eval.readers.trec import judgements_in
 
 CORPUS = "corpus.jsonl"
-ARCHIVE = ("captures.jsonl", "records.jsonl")
+ARCHIVE = ("captures.jsonl", "records.jsonl", "structure.jsonl")
 _QUERIES, _QRELS = "queries.jsonl", "qrels.tsv"
 _VIEW = re.compile(r"(?:queries|qrels)\.(.+)\.(?:jsonl|tsv)")
 _FIRST = 3  # as many ids as a message names
@@ -74,7 +74,8 @@ def _corpus(path: Path, files: Files) -> tuple[Document, ...]:
 def _archive(path: Path, files: Files) -> tuple[Document, ...]:
     there = [path / name for name in ARCHIVE if exists(path / name)]
     lines = chain.from_iterable(_objects(file, files) for file in there)
-    return tuple(_distinct(lines, _memory, there[0]))
+    memories = (line for line in lines if line[1].get("type") != "link")
+    return tuple(_distinct(memories, _memory, there[0]))
 
 
 def _distinct(

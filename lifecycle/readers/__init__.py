@@ -15,6 +15,7 @@ from shiyi.lifecycle.readers.exports import export_items, export_size
 from shiyi.lifecycle.readers.items import (
     CaptureItem,
     Item,
+    Kept,
     LineError,
     LinkItem,
     Quote,
@@ -29,6 +30,7 @@ __all__ = [
     "FORMATS",
     "CaptureItem",
     "Item",
+    "Kept",
     "LineError",
     "LinkItem",
     "Quote",

@@ -28,10 +28,6 @@ class Fields:
         """Tell whether the field stands there, be it null."""
         return name in self._left
 
-    def peek(self, name: str) -> Any:
-        """Return a field of any type and leave it; None when it is not there."""
-        return self._left.get(name)
-
     def take(self, name: str) -> Any:
         """Take a field of any type; None when it is not there."""
         return self._left.pop(name, None)

@@ -54,24 +54,10 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LinkItem:
-    """A link to another record (or, for `quotes`, a capture) by external id or key.
-
-    start and end are code points where words of a capture are meant, else -1.
-    """
-
-    rel: str
-    to: str
-    start: int = -1
-    end: int = -1
-    attrs: Attributes = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordItem:
     """One derived statement. Days are inclusive; salience is 0 to 100, None when not given.
 
-    supersedes and contradicts name records by external id or key; links are of any relation.
+    supersedes and contradicts name records by external id or key.
     """
 
     key: str
@@ -93,11 +79,32 @@ class RecordItem:
     quotes: tuple[Quote, ...] = ()
     supersedes: tuple[str, ...] = ()
     contradicts: tuple[str, ...] = ()
-    links: tuple[LinkItem, ...] = ()
     reason: str | None = None
     scope: str | None = None
     place: str | None = field(default=None, compare=False)
     attrs: Attributes = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkItem:
+    """A link between records (or, for `quotes`, to a capture) by external id or key.
+
+    start and end are code points where words of a capture are meant, else -1.
+    """
+
+    src: str
+    rel: str
+    dst: str
+    start: int = -1
+    end: int = -1
+    scope: str | None = None
+    place: str | None = field(default=None, compare=False)
+    attrs: Attributes = field(default_factory=dict)
+
+    @property
+    def external_id(self) -> str:
+        """The name by which an error can point at it."""
+        return self.src
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,4 +136,5 @@ class Skipped:
     count: int
 
 
-Item = CaptureItem | RecordItem | LineError | Skipped
+Kept = CaptureItem | RecordItem | LinkItem
+Item = Kept | LineError | Skipped

@@ -1,4 +1,4 @@
-"""Our own form: one capture or record a line (docs/import.md)."""
+"""Our own form: one capture, record or link a line (docs/import.md)."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -96,9 +96,11 @@ class JsonlReader:
             return self._capture(fields, name)
         if form == "record":
             return self._record(fields, content)
+        if form == "link":
+            return _link(fields)
         raise UsageError(
-            'type is "capture" or "record"; without it, a line with text is a capture and one '
-            "with kind is a record."
+            'type is "capture", "record" or "link"; without it, a line with text is a capture and '
+            "one with kind is a record."
         )
 
     def _capture(self, fields: Fields, name: str) -> CaptureItem | None:
@@ -152,7 +154,7 @@ class JsonlReader:
             phase=fields.text("phase"), status=fields.choice("status", STATUSES, "active"),
             quotes=tuple(quote_of(one) for one in fields.list("quotes")),
             supersedes=fields.names("supersedes"), contradicts=fields.names("contradicts"),
-            links=_links(fields), reason=fields.text("reason"), attrs=fields.rest(),
+            reason=fields.text("reason"), attrs=fields.rest(),
         )  # fmt: skip
         if self._seen.again(f"record\0{scope}\0{key}", statement, versions=True):
             self._reading.skip(SAME_AGAIN)
@@ -181,23 +183,15 @@ def _dates(fields: Fields) -> dict[str, Any]:
     }
 
 
-def _links(fields: Fields) -> tuple[LinkItem, ...]:
-    """Take links of any relation; a field of that name that means something else stays."""
-    links = fields.peek("links")
-    if not isinstance(links, list) or not all(isinstance(x, dict) and "rel" in x for x in links):
-        return ()
-    return tuple(_link(Fields(one)) for one in fields.list("links"))
-
-
 def _link(fields: Fields) -> LinkItem:
-    to, start, end = fields.name("to"), fields.take("start"), fields.take("end")
-    if to is None:
-        raise UsageError("A link names in `to` where it leads.")
-    attrs = fields.take("attrs") or {}
-    if not isinstance(attrs, dict):
-        raise wrong_type("attrs", "an object", attrs)
+    src, dst, scope = fields.name("src"), fields.name("dst"), fields.name("scope")
+    start, end = fields.take("start"), fields.take("end")
+    rel = fields.choice("rel", RELATIONS)
+    if src is None or dst is None:
+        raise UsageError("A link names its two ends, src and dst.")
     span = (-1, -1) if start is None and end is None else (start, end)
     if any(isinstance(one, bool) or not isinstance(one, int) for one in span):
         raise UsageError("A link has both start and end, whole numbers, or neither.")
-    rel = fields.choice("rel", RELATIONS)
-    return LinkItem(rel=rel, to=to, start=span[0], end=span[1], attrs=attrs)
+    return LinkItem(
+        src=src, rel=rel, dst=dst, start=span[0], end=span[1], scope=scope, attrs=fields.rest()
+    )

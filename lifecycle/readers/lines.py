@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import IO, Any
 
 from shiyi.core.errors import UsageError
-from shiyi.lifecycle.readers.items import CaptureItem, Item, LineError, RecordItem
+from shiyi.lifecycle.readers.items import Item, Kept, LineError
 from shiyi.lifecycle.readers.source import Reading, read_lines, too_long
 from shiyi.lifecycle.readers.strictjson import decode_object
 
@@ -39,7 +39,7 @@ def items_of_lines(
                 else:
                     yield LineError(source, line.number, str(error))
             else:
-                if isinstance(item, CaptureItem | RecordItem):
+                if isinstance(item, Kept):
                     yield replace(item, place=f"{source}:{line.number}")
                 elif item is not None:
                     yield item

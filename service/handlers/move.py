@@ -30,6 +30,7 @@ def handle_import(session: Session, scope: str, request: ask.ImportRequest) -> a
         captures=report.captures,
         records=report.records,
         versions=report.versions,
+        links=report.links,
         unchanged=report.unchanged,
         failed=report.failed,
         skipped=dict(report.skipped),

@@ -14,7 +14,7 @@ import shiyi
 from shiyi.core.errors import NotFoundError, UsageError
 
 SAMPLE = Path(__file__).resolve().parents[2] / "eval" / "data" / "sample"
-FILES = ("captures.jsonl", "records.jsonl")
+FILES = ("captures.jsonl", "records.jsonl", "structure.jsonl")
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(
     lambda text: not text.isspace()
@@ -98,7 +98,7 @@ def test_older_versions_are_written_too(me: shiyi.Scope, tmp_path: Path) -> None
     counts = me.export(tmp_path / "out").counts
 
     lines = (tmp_path / "out" / "history.jsonl").read_text("utf-8").splitlines()
-    assert counts == {"captures": 1, "records": 1, "versions": 1}
+    assert counts == {"captures": 1, "records": 1, "versions": 1, "links": 0}
     assert [json.loads(one)["gist"] for one in lines] == ["住台北"]
 
 
@@ -144,3 +144,57 @@ def test_no_scope_no_folder(memory: shiyi.Memory, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         memory.scope("x").export(str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
+
+
+RELATED = ("contradicts", "supports", "alternative_to", "precedes", "promoted_to", "merged_into",
+           "redirects_to", "about")  # fmt: skip
+
+
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([*RELATED, "mentions", "member_of", "quotes", "supersedes"]),
+            st.integers(0, 3),
+            st.integers(0, 3),
+        ),
+        max_size=20,
+    ),
+    st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), st.integers() | texts),
+)
+def test_every_link_and_attr_comes_back(
+    said: list[tuple[Any, int, int]], attrs: dict[str, Any]
+) -> None:
+    """All twelve relations, and whatever attrs, survive the way out and in again."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        with shiyi.open(place / "a", model="none") as memory:
+            me = memory.scope("me")
+            kept = [me.remember(f"話{n}", words_only=True).capture_id for n in range(4)]
+            own = {**attrs, "entity_type": "concept"}
+            ids = [
+                me.add_record(kind="entity", title=f"{n}", attrs=own, summary_only=True).record_id
+                for n in range(4)
+            ]
+            facet = me.add_record(
+                kind="facet", title="交會", attrs={"entities": ids[:2]}, summary_only=True
+            ).record_id
+            for rel, a, b in said:
+                target = {"quotes": kept[b], "member_of": facet}.get(rel, ids[b])
+                if rel == "supersedes":
+                    if a > b:
+                        me.supersede(ids[b], ids[a])
+                elif target != ids[a]:
+                    me.link(ids[a], rel, target)
+            me.export(place / "out1")
+            links = [sorted(map(str, me.show(one).links)) for one in [*ids, facet]]
+        with shiyi.open(place / "b", model="none") as memory:
+            me = memory.scope("me")
+            assert me.import_(place / "out1").errors == []
+            assert [sorted(map(str, me.show(one).links)) for one in [*ids, facet]] == links
+            me.export(place / "out2")
+
+        for file in FILES:
+            assert (place / "out1" / file).read_bytes() == (place / "out2" / file).read_bytes()

@@ -11,6 +11,7 @@ from shiyi.lifecycle.readers import (
     CaptureItem,
     Item,
     LineError,
+    LinkItem,
     Quote,
     RecordItem,
     Skipped,
@@ -276,3 +277,29 @@ def test_a_folder_moved_elsewhere_has_the_same_keys(tmp_path: Path) -> None:
     there = items_of(tmp_path / "elsewhere", *lines, name="renamed.jsonl")
 
     assert [one.key for one in here] == [one.key for one in there]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("link", "said"),
+    [
+        ({"rel": "about", "dst": "b"}, "two ends"),
+        ({"src": "a", "rel": "likes", "dst": "b"}, "rel"),
+        ({"src": "a", "rel": "quotes", "dst": "c", "start": 1}, "both start and end"),
+        ({"src": "a", "rel": "about", "dst": "b", "attrs": 3}, "attrs"),
+    ],
+)
+def test_a_link_names_both_ends(tmp_path: Path, link: dict[str, Any], said: str) -> None:
+    """A line of type link says what it lacks."""
+    (item,) = items_of(tmp_path, {"type": "link", **link})
+
+    assert isinstance(item, LineError)
+    assert said in item.reason
+
+
+def test_a_link_is_read_with_its_span_and_attrs(tmp_path: Path) -> None:
+    """What a link does not know is kept in its attrs."""
+    line = {"type": "link", "src": "a", "rel": "quotes", "dst": "c", "start": 0, "end": 2, "x": 1}
+
+    (item,) = items_of(tmp_path, line)
+
+    assert item == LinkItem(src="a", rel="quotes", dst="c", start=0, end=2, attrs={"x": 1})
