@@ -13,6 +13,8 @@ from shiyi.core.errors import UsageError
 from shiyi.core.text import visible
 
 _ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+LEAST_SHORT = 8  # characters of the beginning of an id that stands for it
+_SHORT = re.compile(rf"[0-7][0-9A-HJKMNP-TV-Z]{{{LEAST_SHORT - 1},24}}")
 _TRACE_ID = re.compile("[0-9]{24}")
 _SCOPE_CHARACTERS = frozenset("_.@+:-")
 _MAX_SCOPE = 64
@@ -27,6 +29,11 @@ def new_id() -> str:
 def is_id(text: str) -> bool:
     """Tell whether `text` has the form of an id."""
     return _ID.fullmatch(text) is not None
+
+
+def is_short_id(text: str) -> bool:
+    """Tell whether `text` has the form of the beginning of an id."""
+    return _SHORT.fullmatch(text.strip().upper()) is not None
 
 
 def is_trace_id(text: str) -> bool:

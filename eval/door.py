@@ -6,8 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
-from shiyi.retrieval.deep import DeepResult
-from shiyi.retrieval.probe import ProbeResult
+from shiyi.retrieval.level_results import DeepResult, ProbeResult
 from shiyi.retrieval.results import SearchResult
 
 Channel = Literal["hybrid", "keyword", "dense"]

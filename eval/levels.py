@@ -9,8 +9,7 @@ from shiyi.eval.dataset import Query
 from shiyi.eval.measures import Answer
 from shiyi.eval.results import Outcome
 from shiyi.eval.shelf import Shelf
-from shiyi.retrieval.deep import DeepResult
-from shiyi.retrieval.probe import ProbeResult
+from shiyi.retrieval.level_results import DeepResult, ProbeResult
 from shiyi.retrieval.search import MAX_QUERY
 
 Level = Literal["probe", "probe-topdown", "deep"]

@@ -220,6 +220,14 @@ class ScopeIndex:
         base = len(self._base)
         return [ids[: self._records], ids[self._records : base], np.sort(ids[base:])]
 
+    def ids_beginning(self, short: str) -> list[str]:
+        """Return the ids that begin so, ascending."""
+        first, found = short.strip().upper().encode("ascii"), set[bytes]()
+        for ids in self.sorted_ids():
+            start, end = np.searchsorted(ids, first), np.searchsorted(ids, first + b"~")
+            found.update(bytes(one) for one in ids[start:end])
+        return sorted(one.decode("ascii") for one in found)
+
     def _region(self, kind: int) -> tuple[int, int]:
         """Return where the base documents of a type lie."""
         return (0, self._records) if kind == RECORD else (self._records, len(self._base))

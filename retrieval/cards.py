@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
-from pydantic import BaseModel, Field
-
 from shiyi.core.text import visible
 from shiyi.indexer.documents import NO_DATE, RECORD, SOURCED
 from shiyi.indexer.index import ScopeIndex
+from shiyi.retrieval.level_results import Card
 from shiyi.retrieval.packing import Format, Item, compact
 from shiyi.retrieval.results import Hit, Passage
 from shiyi.retrieval.short_ids import ShortIds
-from shiyi.store.kinds import KINDS, LAYERS
+from shiyi.store import Record
+from shiyi.store.kinds import KINDS, LAYERS, STATUSES
 
-__all__ = ["FORMS", "Card", "CardDraft", "draft_of_hit", "draft_of_slot"]
+__all__ = ["FORMS", "CardDraft", "draft_of_hit", "draft_of_slot", "restated"]
 FORMS = ("id", "line", "short", "full")
 _LINE, _SHORT = 36.0, 110.0  # width of a text, about in tokens
 _NARROW = 0.3  # width of a character that is not Han
@@ -29,39 +29,14 @@ _SHOWN = 8  # ids of the same words, topics
 _SOURCES = 8
 _BREAKS = "。！？!?…\n；;，,、："
 _BLANKS = re.compile(r"\s+")
+_ACTIVE = STATUSES.index("active")
 _EPOCH = date(1970, 1, 1)
 _DATE_LENGTHS = {"year": 4, "month": 7}
-_LINE_FIELDS = ("id", "rel", "of", "date", "kind", "who", "text", "also")
+_LINE_FIELDS = ("id", "rel", "of", "date", "fit", "kind", "who", "text", "also", "path")
 _SHORT_FIELDS = (
-    "id", "rel", "of", "date", "kind", "who", "title", "text", "also", "fidelity", "status",
-    "links",
+    "id", "rel", "of", "date", "fit", "kind", "who", "title", "text", "also", "path", "fidelity",
+    "status", "links",
 )  # fmt: skip
-
-
-class Card(BaseModel):
-    """One memory as an answer shows it; the smaller the form, the more is None."""
-
-    id: str = Field(description="as short as is unique in the scope, accepted by every operation")
-    rel: str | None = Field(None, description="how it is related to the one named by `of`")
-    of: str | None = None
-    date: str | None = Field(None, description="2020, 2020-03, 2020-03-10, or two with ..")
-    kind: str | None = Field(None, description="of a record")
-    who: str | None = Field(None, description="who said it, of a capture")
-    title: str | None = None
-    text: str | None = Field(None, description="the gist or the words; … where it is cut")
-    detail: str | None = None
-    also: list[str] | None = Field(None, description="ids of the same words")
-    fidelity: str | None = Field(None, description="when it is not exact words or not sourced")
-    status: str | None = Field(None, description="when it is not active")
-    links: dict[str, list[str]] | None = Field(None, description="ids by how it is related to them")
-    layer: str | None = None
-    salience: int | None = None
-    topics: list[str] | None = None
-    sources: list[str] | None = Field(None, description="what it quotes, as id:start-end")
-    modified: str | None = None
-    score: float | None = None
-    why: dict[str, float] | None = Field(None, description="the parts of the score")
-    terms: list[str] | None = Field(None, description="terms of the query in it")
 
 
 @dataclass(slots=True)
@@ -125,6 +100,7 @@ def draft_of_slot(index: ScopeIndex, slot: int, ids: ShortIds) -> CardDraft:
     if is_record:
         fields |= {
             "kind": KINDS[row["kind"]],
+            "status": STATUSES[row["status"]] if row["status"] != _ACTIVE else None,
             "layer": LAYERS[row["layer"]],
             "title": card["title"] if card["title"] not in text else None,
             "detail": card["detail"],
@@ -137,6 +113,21 @@ def draft_of_slot(index: ScopeIndex, slot: int, ids: ShortIds) -> CardDraft:
         fields["who"] = card["speaker"]
     whole = Passage(text=text, of="gist", start=0, end=len(text), matches=[])
     return CardDraft(id_, (_clipped(whole, _LINE), _clipped(whole, _SHORT), text), fields)
+
+
+def restated(draft: CardDraft, record: Record) -> None:
+    """Let a card say what a version of its record says."""
+    whole = Passage(text=record.gist, of="gist", start=0, end=len(record.gist), matches=[])
+    draft.texts = (_clipped(whole, _LINE), _clipped(whole, _SHORT), record.gist)
+    first = record.date_start.isoformat() if record.date_start else None
+    length = _DATE_LENGTHS.get(record.date_precision)
+    draft.fields |= {
+        "title": record.title if record.title not in record.gist else None,
+        "detail": record.detail,
+        "date": first[:length] if first else None,
+        "modified": record.updated_at.date().isoformat(),
+        "status": None if record.status == "active" else record.status,
+    }
 
 
 def _slot_of(index: ScopeIndex, hit: Hit) -> int:

@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from shiyi.core.text import visible
 from shiyi.indexer.documents import FRAGMENT, RECORD
@@ -20,8 +20,8 @@ from shiyi.indexer.fragments import split
 from shiyi.indexer.index import ScopeIndex
 from shiyi.indexer.indexes import Indexes
 from shiyi.models.tokens import TokenCounter
+from shiyi.retrieval.level_results import DeepResult, Fragment, Summary
 from shiyi.retrieval.packing import (
-    Budgeted,
     Format,
     Frame,
     Item,
@@ -59,41 +59,6 @@ class Deep:
     format: Format = "json"
     resume: str | None = None
     notes: Sequence[str] = ()
-
-
-class Fragment(BaseModel):
-    """Words as they were said: `text` is capture[span[0]:span[1]], in code points."""
-
-    id: str = Field(description="of the capture, as short as is unique in the scope")
-    span: tuple[int, int] = Field(description="where in the capture the text stands")
-    of: int = Field(description="code points of the whole capture")
-    text: str
-    sha256: str = Field(description="of the whole capture in UTF-8")
-    who: str
-    said: str | None = Field(None, description="when it was said, ISO 8601")
-    recorded: str | None = Field(None, description="the day it was kept, if that is all there is")
-    fidelity: str
-    quoted_by: list[str] | None = Field(None, description="ids of records that led here")
-    beside: str | None = Field(None, description="the id of the fragment whose neighbour it is")
-
-
-class Summary(BaseModel):
-    """A statement that quotes no words, under its own name; never an original."""
-
-    id: str
-    kind: str
-    date: str | None = None
-    summary: str
-    fidelity: str = "summary_only"
-
-
-class DeepResult(Budgeted):
-    """Fragments, best first, or in the order of the ids that were named."""
-
-    weak: bool = Field(default=False, description="nothing stands out: these are only the nearest")
-    unknown: list[str] = Field(description="ids that were asked for and are not here")
-    fragments: list[Fragment] = Field(description="words as they were said")
-    summaries: list[Summary] = Field(description="records that quote nothing")
 
 
 @dataclass(slots=True)

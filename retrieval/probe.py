@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from pydantic import Field
-
 from shiyi.indexer.documents import FRAGMENT, RECORD
 from shiyi.indexer.index import ScopeIndex
 from shiyi.indexer.indexes import Indexes
 from shiyi.models.tokens import TokenCounter
-from shiyi.retrieval.cards import FORMS, Card, CardDraft, draft_of_hit, draft_of_slot
+from shiyi.retrieval.associate import MOST, Association, associate
+from shiyi.retrieval.cards import FORMS, CardDraft, draft_of_hit, draft_of_slot
+from shiyi.retrieval.level_results import ProbeResult
+from shiyi.retrieval.moment import ALWAYS, Moment
 from shiyi.retrieval.packing import (
-    Budgeted,
     Format,
     Frame,
     Order,
@@ -53,6 +53,8 @@ _SHARES = {
     "story": 0.2, "member": 0.2, "beside": 0.15,
 }  # fmt: skip
 _LINKED = 40  # records whose links are looked at
+_FIRST = 20  # hits of a question that are no associations
+_ASSOCIATION = 0.3  # of the worth of a hit of the same rank
 _TIMED = 5  # records whose neighbours in time are looked at
 _NEIGHBOURS = 2
 _SUPERSEDED = STATUSES.index("superseded")
@@ -72,24 +74,9 @@ class Probe:
     budget: int = 80_000
     format: Format = "json"
     resume: str | None = None
+    moment: Moment = ALWAYS
     order: Order = "value"
     notes: Sequence[str] = ()
-
-
-class ProbeResult(Budgeted):
-    """Cards, best first, each in the largest form that its worth and the budget allow."""
-
-    mode: str | None = Field(None, description="hybrid or keyword; null for ids alone")
-    weak: bool = Field(default=False, description="nothing stands out: these are only the nearest")
-    times: list[str] = Field(description="what time words of the questions were read as")
-    fidelity: dict[str, int] = Field(description="how exact the sources of all found are")
-    held_back: int = Field(description="superseded records behind those found, which stay out")
-    unknown: list[str] = Field(description="ids that were asked for and are not here")
-    records: list[Card] = Field(description="records and captures that were found")
-    related: list[Card] = Field(description="what supports, contradicts or replaces them")
-    entities: list[Card] = Field(description="who and what is in them")
-    facets: list[Card] = Field(description="what they are a part of")
-    beside: list[Card] = Field(description="records next to them in time")
 
 
 @dataclass(slots=True)
@@ -117,9 +104,16 @@ def probe(  # noqa: PLR0917 - the same as search, and what holds the links
     index = findings[0].index if findings else indexes.get(scope, vectors=False)
     ids = ShortIds(index)
     with trace.stage("cards"):
-        records = _read(index, asked.ids, ids) | _merged(index, findings, ids)
+        records = _read(index, asked.ids, ids)
+        for id_, one in _merged(index, findings, ids).items():
+            records.setdefault(id_, one)
+        records = _seen(store, index, asked.moment, records)
         records, held_back = _in_order(store, index, records)
-        rooms = {"records": records, **_around(store, index, records, findings, ids)}
+        rooms = {"records": records}
+        for name, placed in _around(store, index, records, findings, ids).items():
+            rooms[name] = _seen(store, index, asked.moment, placed)
+        if not asked.moment:
+            rooms["associations"] = _associations(store, index, findings, ids)
     notes = [*asked.notes, *_common_notes(findings)]
     head: dict[str, Any] = {
         "outcome": _outcome(findings, found=bool(records)),
@@ -168,6 +162,14 @@ def _read(index: ScopeIndex, wanted: Sequence[str], ids: ShortIds) -> dict[str, 
         if slots:
             read[id_] = _Placed(draft_of_slot(index, slots[0], ids), 1 / FLATTEN, slots[0])
     return read
+
+
+def _seen(
+    store: Store, index: ScopeIndex, moment: Moment, placed: dict[str, _Placed]
+) -> dict[str, _Placed]:
+    """Return what was there at the moment asked about."""
+    seen = moment.seen(store, index, {id_: one.draft for id_, one in placed.items()})
+    return {id_: placed[id_] for id_ in seen}
 
 
 def _in_order(
@@ -221,6 +223,38 @@ def _around(
     return rooms
 
 
+def _associations(
+    store: Store, index: ScopeIndex, findings: Sequence[Finding], ids: ShortIds
+) -> dict[str, _Placed]:
+    """Return what the questions bring to mind besides their first hits, strongest first."""
+    first = [hit for one in findings for hit in one.hits[:_FIRST]]
+    shown = {id_ for hit in first for id_ in (hit.id, *hit.also)}
+    brought: dict[str, Association] = {}
+    for one in findings:
+        ranked = [(hit.id, hit.score) for hit in one.hits[:_FIRST]]
+        for found in associate(
+            index, store, one.asked.text, ranked, shown=shown, allowed=one.allowed
+        ):
+            brought.setdefault(found.id, found)
+    placed = {}
+    for rank, found in enumerate(sorted(brought.values(), key=lambda one: -one.score)[:MOST]):
+        slot = (index.find(RECORD, found.id) or index.find(FRAGMENT, found.id))[0]
+        draft = draft_of_slot(index, slot, ids)
+        draft.fields["path"] = _path(found)
+        placed[found.id] = _Placed(draft, _ASSOCIATION / (rank + FLATTEN), slot)
+    return placed
+
+
+def _path(found: Association) -> str:
+    """Return the way to an association, the thing itself left out."""
+    parts = []
+    for step in found.path:
+        if step.relation is not None:
+            parts.append(f"←{step.relation}" if step.backward else f"{step.relation}→")
+        parts.append(step.title)
+    return " ".join(parts[:-1])
+
+
 def _placed(index: ScopeIndex, slot: int, ids: ShortIds, link: Related, worth: float) -> _Placed:
     draft = draft_of_slot(index, slot, ids)
     draft.fields |= {"rel": link.rel, "of": ids.of(link.of)}
@@ -248,7 +282,7 @@ def _sections(rooms: dict[str, dict[str, _Placed]], format_: Format) -> list[Sec
 def _result(
     packed: Packed, head: dict[str, Any], rooms: dict[str, dict[str, _Placed]], notes: list[str]
 ) -> ProbeResult:
-    cards: dict[str, Any] = {
+    cards: dict[str, Any] = {"associations": []} | {
         name: [placed[id_].draft.card(form) for id_, form in packed.forms(name).items()]
         for name, placed in rooms.items()
     }
@@ -272,7 +306,9 @@ def _fingerprint(asked: Probe) -> str:
         [one.text, one.limit, one.weak, sorted(one.channels), repr(one.filter)]
         for one in asked.queries
     ]
-    return fingerprint_of("probe", questions, list(asked.ids))
+    window, standing = asked.moment.window, asked.moment.standing
+    then = str(standing.as_of) if standing else None
+    return fingerprint_of("probe", questions, list(asked.ids), repr(window), then)
 
 
 def _outcome(findings: Sequence[Finding], *, found: bool) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from shiyi.core.ids import MAX_EXTERNAL_ID
-from shiyi.service.forms import ARGUMENT, Request, flag
+from shiyi.service.forms import ARGUMENT, MAX_NAME, Request, flag
 from shiyi.store.kinds import KINDS, LAYERS, STATUSES
 
 Format = Literal["json", "markdown"]
@@ -59,6 +59,15 @@ class _Asked(Request):
 
 class ProbeRequest(_Asked):
     """Read cards."""
+
+    window: str | None = Field(
+        None,
+        max_length=MAX_NAME,
+        description="only what was then: 2025-03, 2025-03:2025-08, 2025-03:, :2024 or a phase",
+    )
+    as_of: str | None = Field(
+        None, max_length=MAX_NAME, description="records as they stood then: a day or a time"
+    )
 
     budget: int = _budget(80_000)
     order: Literal["value", "top"] = Field(

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shiyi.core.ids import is_id
-from shiyi.indexer.documents import FRAGMENT, RECORD
-from shiyi.indexer.index import ScopeIndex
+from shiyi.core.errors import UsageError
+from shiyi.core.ids import is_short_id
 from shiyi.lifecycle.names import capture_id_of, record_id_of
-from shiyi.retrieval.short_ids import ShortIds
+from shiyi.service.session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,21 +17,35 @@ class Named:
     unknown: list[str]
 
 
-def named(index: ScopeIndex, references: Sequence[str]) -> Named:
-    """Return what each reference means in the scope of the index.
+def named(session: Session, scope: str, references: Sequence[str]) -> Named:
+    """Return what each reference means in a scope.
 
     Raises UsageError for the beginning of several ids.
     """
-    short = ShortIds(index)
-    found = {text: _meant(index, short, text) for text in references}
+    found = {text: _meant(session, scope, text) for text in references}
     ids = dict.fromkeys(id_ for id_ in found.values() if id_ is not None)
     return Named(list(ids), [text for text, id_ in found.items() if id_ is None])
 
 
-def _meant(index: ScopeIndex, short: ShortIds, text: str) -> str | None:
+def whole(session: Session, scope: str, reference: str) -> str:
+    """Return the id that is meant, or the reference itself when nothing here is.
+
+    Raises UsageError for the beginning of several ids.
+    """
+    return _meant(session, scope, reference) or reference
+
+
+def _meant(session: Session, scope: str, text: str) -> str | None:
     """Return the id of what a text names: by id or name first, then by the beginning of an id."""
-    for kind, name in ((RECORD, record_id_of), (FRAGMENT, capture_id_of)):
-        id_ = name(index.scope, text)
-        if index.find(kind, id_):
-            return id_
-    return None if is_id(text) else short.resolve(text)
+    store = session.store
+    record_id, capture_id = record_id_of(scope, text), capture_id_of(scope, text)
+    if store.versions(scope, record_id):
+        return record_id
+    if store.capture(scope, capture_id) is not None:
+        return capture_id
+    if not is_short_id(text) or not session.holds(scope):
+        return None
+    meant = session.indexes.get(scope, vectors=False).ids_beginning(text)
+    if len(meant) > 1:
+        raise UsageError(f"{len(meant)} ids begin with {text}; give more of its characters.")
+    return meant[0] if meant else None

@@ -6,9 +6,8 @@ from pydantic import BaseModel, Field
 
 from shiyi.eval.findings import Comparison, GateResult, KnownDataset
 from shiyi.eval.results import Summary
-from shiyi.retrieval.deep import DeepResult
+from shiyi.retrieval.level_results import DeepResult, ProbeResult
 from shiyi.retrieval.map_results import CatalogResult, RecallResult, RoutingResult, SurveyResult
-from shiyi.retrieval.probe import ProbeResult
 from shiyi.retrieval.results import SearchResult
 from shiyi.retrieval.traced import AbsenceResult, TraceResult
 

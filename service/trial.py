@@ -20,8 +20,7 @@ from shiyi.indexer.documents import documents_fingerprint
 from shiyi.indexer.generation import scope_directory
 from shiyi.models.cache import default_cache
 from shiyi.retrieval.fuse import STEPS
-from shiyi.retrieval.deep import DeepResult
-from shiyi.retrieval.probe import ProbeResult
+from shiyi.retrieval.level_results import DeepResult, ProbeResult
 from shiyi.retrieval.results import SearchResult
 from shiyi.service import responses as answer
 from shiyi.service.invoke import invoke

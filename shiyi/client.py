@@ -289,6 +289,8 @@ class Scope:
         only: Literal["all", "records", "captures"] = "all",
         weak: bool = False,
         now: str | None = None,
+        window: str | None = None,
+        as_of: str | None = None,
         budget: int = 80_000,
         order: Literal["value", "top"] = "value",
     ) -> "responses.ProbeResult":
@@ -308,14 +310,16 @@ class Scope:
         only: what to look in.
         weak: also return what lies below the evidence floor.
         now: when it is asked, ISO 8601: what words such as 去年 are counted from.
+        window: only what was then: 2025-03, 2025-03:2025-08, 2025-03:, :2024 or a phase.
+        as_of: records as they stood then: a day or a time.
         budget: the most tokens that the answer may cost; at least 200.
         order: what fills the budget: most value for tokens, or from the top.
         """
         answer = self._call("probe", {
             "queries": queries, "ids": ids, "format": format, "resume": resume, "limit": limit,
             "kind": kind, "layer": layer, "status": status, "topic": topic, "since": since,
-            "until": until, "only": only, "weak": weak, "now": now, "budget": budget,
-            "order": order,
+            "until": until, "only": only, "weak": weak, "now": now, "window": window,
+            "as_of": as_of, "budget": budget, "order": order,
         })  # fmt: skip
         return cast("responses.ProbeResult", answer)
 

@@ -8,6 +8,7 @@ from shiyi.lifecycle.names import capture_id_of, record_id_of
 from shiyi.lifecycle.write import Words, edit, remember
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
+from shiyi.service.references import whole
 from shiyi.service.session import Session
 
 
@@ -63,7 +64,7 @@ def _edit(
         result = edit(
             session.store,
             scope,
-            record_id_of(scope, request.id),
+            record_id_of(scope, whole(session, scope, request.id)),
             fields,
             reason=request.reason,
             if_match=request.if_match,

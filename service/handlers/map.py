@@ -22,7 +22,7 @@ from shiyi.retrieval.short_ids import ShortIds
 from shiyi.retrieval.window import parse_window
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
-from shiyi.service.references import named
+from shiyi.service.references import whole
 from shiyi.service.session import Session
 from shiyi.service.tracing import Tracing
 from shiyi.store.kinds import DURABLE_LAYERS
@@ -137,8 +137,7 @@ def _among(desk: Desk, request: ask.CatalogRequest | ask.RecallRequest) -> Mask:
 
 def _id_of(session: Session, scope: str, reference: str) -> str:
     """Return the id that a name, an id or the beginning of one stands for."""
-    found = named(session.indexes.get(scope, vectors=False), [reference]).ids
-    return found[0] if found else record_id_of(scope, reference)
+    return record_id_of(scope, whole(session, scope, reference))
 
 
 def _day(session: Session, desk: Desk, text: str | None, *, first: bool) -> int | None:

@@ -7,6 +7,7 @@ from shiyi.core.ids import check_id
 from shiyi.lifecycle.names import capture_id_of, record_id_of
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
+from shiyi.service.references import whole
 from shiyi.service.session import Session
 from shiyi.service.views import capture_view, link_view, list_item_of, record_view
 
@@ -14,11 +15,12 @@ from shiyi.service.views import capture_view, link_view, list_item_of, record_vi
 def handle_show(session: Session, scope: str, request: ask.ShowRequest) -> answer.ShowResult:
     """Read one record or capture, by its id or by the name that its source gave it."""
     store = session.store
-    id_ = record_id_of(scope, request.id)
+    reference = whole(session, scope, request.id)
+    id_ = record_id_of(scope, reference)
     versions = store.versions(scope, id_)
     capture = None
     if not versions:
-        id_ = capture_id_of(scope, request.id)
+        id_ = capture_id_of(scope, reference)
         capture = store.capture(scope, id_)
     if not versions and capture is None:
         raise NotFoundError(
