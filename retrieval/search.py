@@ -17,7 +17,7 @@ from shiyi.retrieval.hits import Found, collect_hits
 from shiyi.retrieval.outcome import Outcome
 from shiyi.retrieval.pack import pack
 from shiyi.retrieval.query import MAX_LIMIT, MAX_QUERY, Asked, Query, read_query
-from shiyi.retrieval.results import Hit, SearchResult, Truncated
+from shiyi.retrieval.results import Basis, Hit, SearchResult, Truncated
 from shiyi.retrieval.trace import SILENT, Tracer, basis_of, time_read
 from shiyi.store.kinds import LAYERS
 
@@ -47,6 +47,7 @@ class Finding:
     known: bool
     hybrid: bool
     notes: list[str]
+    basis: Basis
 
 
 def search(
@@ -64,7 +65,7 @@ def search(
         terms=sorted(set(found.asked.terms))[:_SHOWN_TERMS],
         times=[time_read(time) for time in found.asked.times],
         hits=found.hits,
-        basis=basis_of(found.evidence, found.fused),
+        basis=found.basis,
         notes=found.notes,
         truncated=Truncated(omitted=0),
         tokens=0,
@@ -106,8 +107,9 @@ def find(indexes: Indexes, scope: str, query: Query, trace: Tracer = SILENT) -> 
         hits: list[Hit] = []
         if answered:
             hits = _choose(index, asked, query, slots=slots, evidence=evidence, fused=fused)
+    basis = basis_of(evidence, fused)
     trace.ranked(
-        asked, index, slots, evidence, fused, hybrid=vectors is not None, margin=above,
+        asked, index, slots, evidence, fused, basis=basis, hybrid=vectors is not None, margin=above,
         answered=answered, least=0.0 if query.weak else _LEAST,
     )  # fmt: skip
     trace.same_words({other: hit.id for hit in hits for other in hit.also})
@@ -120,7 +122,7 @@ def find(indexes: Indexes, scope: str, query: Query, trace: Tracer = SILENT) -> 
         notes.append("Nothing stands out; these are only the nearest.")
     hybrid = vectors is not None
     return Finding(
-        outcome, asked, index, allowed, slots, evidence, fused, hits, known, hybrid, notes
+        outcome, asked, index, allowed, slots, evidence, fused, hits, known, hybrid, notes, basis
     )
 
 

@@ -26,6 +26,8 @@ _TERMS = 64
 _LEFT_OUT = 100  # ids for each reason; the others are counted
 _PARTS = ("score", "dense", "lexical", "exact", "time", "neighbour", "source")
 _DIGITS = 4
+_BLOCK = 64
+_TINY = 1e-9
 
 
 class Tracer:
@@ -74,7 +76,7 @@ class Tracer:
 
     def ranked(
         self, asked: Asked, index: ScopeIndex, slots: Array, evidence: Evidence, fused: Fused,
-        *, hybrid: bool, margin: float, answered: bool, least: float,
+        *, basis: Basis, hybrid: bool, margin: float, answered: bool, least: float,
     ) -> None:  # fmt: skip
         """Note a question and its best candidates.
 
@@ -85,10 +87,14 @@ class Tracer:
             return
         best = _best(fused.score, _RANKED)
         channels = {
-            "meaning": (evidence.cosine, _best(evidence.cosine, _OF_CHANNEL)),
-            "words": (evidence.bm25, _best(evidence.bm25, _OF_CHANNEL)),
-            "identifiers": (evidence.exact, _best(evidence.exact, _OF_CHANNEL)),
-            "time": (evidence.time, _best(evidence.time, _OF_CHANNEL)),
+            name: (values, _best(values, _OF_CHANNEL))
+            for name, values, some in (
+                ("meaning", evidence.cosine, hybrid),
+                ("words", evidence.bm25, fused.best_bm25 > 0),
+                ("identifiers", evidence.exact, bool(evidence.exact.any())),
+                ("time", evidence.time, bool(asked.times)),
+            )
+            if some
         }
         ids = _ids(index, slots, [best, *(places for _, places in channels.values())])
         self.questions.append({
@@ -99,7 +105,7 @@ class Tracer:
             "margin": round(margin, _DIGITS) if isfinite(margin) else None,
             "mode": "hybrid" if hybrid else "keyword",
             "filtered": len(index) - evidence.searched,
-            "basis": basis_of(evidence, fused).model_dump(),
+            "basis": basis.model_dump(),
             "channels": {
                 name: _scored(ids, places, values)
                 for name, (values, places) in channels.items() if len(places)
@@ -179,7 +185,11 @@ def basis_of(evidence: Evidence, fused: Fused) -> Basis:
 
 def _best(values: Array, most: int) -> Array:
     """Return the positions of the largest values above 0, largest first."""
-    places = np.flatnonzero(values > 0)
+    bound = _TINY
+    if len(values) > most * _BLOCK * 2:  # a quick look that spares the sorting of most of them
+        blocks = values[: len(values) // _BLOCK * _BLOCK].reshape(-1, _BLOCK).max(axis=1)
+        bound = max(bound, np.partition(blocks, -most)[-most])
+    places = np.flatnonzero(values >= bound)
     if len(places) > most:
         places = places[np.argpartition(values[places], -most)[-most:]]
     best: Array = places[np.argsort(-values[places], kind="stable")]
@@ -208,7 +218,7 @@ def _ranking(
     """Return candidates by score, and why each would not be shown if it were not."""
     parts = np.stack([getattr(fused, name)[best] for name in _PARTS], axis=1)
     speaks = fused.speaks[best].tolist()
-    bound = least * float(fused.score[fused.speaks].max(initial=0.0))
+    bound = least * float(np.max(fused.score, where=fused.speaks, initial=0.0))
     found: dict[str, dict[str, Any]] = {}
     for place, numbers, says in zip(
         best.tolist(), np.round(parts, _DIGITS).tolist(), speaks, strict=True
