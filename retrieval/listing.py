@@ -60,11 +60,14 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """What a page shows: the packed answer, and the entries shown of each group, whole ids too."""
+    """What a page shows: the packed answer, and the entries shown of each group.
+
+    forms: by the whole id of each record shown, how far it is from its largest size.
+    """
 
     packed: Packed
     shown: Mapping[str, list[MapEntry]]
-    ids: tuple[str, ...]
+    forms: Mapping[str, int]
 
 
 def entry_of(record: Record, id_: str, *, silent: bool = False, **more: Any) -> MapEntry:
@@ -134,14 +137,17 @@ def pack_groups(
         [said, *sections], page.budget, counter, frame, resume=page.resume, order=order
     )
     shown: dict[str, list[MapEntry]] = {}
-    ids: dict[str, None] = {}
+    smaller: dict[str, int] = {}
     for group in groups:
         forms = packed.forms(group.name)
         own = [one for one in group.listings if one.id in forms]
         if own:
             shown[group.name] = [one.sizes[forms[one.id]] for one in own]
-            ids.update(dict.fromkeys(one.id for one in own))
-    return Sheet(packed, shown, tuple(id_ for id_ in ids if is_id(id_)))
+        for one in own:
+            if is_id(one.id):
+                down = len(one.sizes) - 1 - forms[one.id]
+                smaller[one.id] = min(down, smaller.get(one.id, down))
+    return Sheet(packed, shown, smaller)
 
 
 def form_of(entry: MapEntry, format_: Format) -> str:

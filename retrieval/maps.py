@@ -4,23 +4,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from shiyi.indexer.documents import RECORD
+from shiyi.core.ids import is_id
 from shiyi.models.tokens import TokenCounter
 from shiyi.retrieval.asof import Mask, Standing, Standings
 from shiyi.retrieval.domain import Domain
-from shiyi.retrieval.listing import Group, Page, pack_groups
+from shiyi.retrieval.leaning import Lean, no_lean
+from shiyi.retrieval.listing import Group, Page, Sheet, pack_groups
 from shiyi.retrieval.map_results import RoutingResult, SurveyResult
 from shiyi.retrieval.packing import Order
-from shiyi.retrieval.search import Finding
 from shiyi.retrieval.survey import ROUTING_ROOM, SURVEY_ROOM, Room, View, survey_groups
 from shiyi.retrieval.trace import SILENT, Tracer
 from shiyi.retrieval.window import Window, narrowed
 from shiyi.store import Store
 
-_LEAST = 0.1  # of the best score; as in search
+_SMALLER = ("full", "short", "line", "id")  # how many sizes below the largest
 _NO_RECORDS = (
     "There is no record to show here; `remember` and `import` make records, and `search` also "
     "finds words that no record was drawn from."
@@ -51,44 +48,26 @@ class Desk:
         return replace(self, notes=(*self.notes, *notes))
 
 
-def survey(desk: Desk, found: Finding | None = None) -> SurveyResult:
-    """Return the map of a scope; a finding of search makes it lean towards a query."""
-    near = nearness(desk.standing, found)
-    if found is not None and not near.any():
+def survey(desk: Desk, lean: Lean | None = None) -> SurveyResult:
+    """Return the map of a scope, leaning towards a query if there is one."""
+    if lean is not None and not lean.near.any():
         desk = desk.noting(_NEAR_NOTHING)
     among = narrowed(desk.standing.current(), desk.window, desk.standing)
-    view = _view(desk, among, near, found, SURVEY_ROOM, whole=desk.window is None)
+    view = _view(desk, among, lean, SURVEY_ROOM, whole=desk.window is None)
     return _answer(SurveyResult, desk, view)
 
 
-def routing(desk: Desk, domain: Domain | None, found: Finding | None) -> RoutingResult:
-    """Return the map of one domain or, when there is none, of what a query found."""
+def routing(desk: Desk, domain: Domain | None, lean: Lean | None) -> RoutingResult:
+    """Return the map of one domain or, when there is none, of what a query leans to."""
     current = narrowed(desk.standing.current(), desk.window, desk.standing)
     if domain is not None:
-        near = np.zeros(len(desk.standing))
-        view = _view(desk, current & domain.members, near, None, ROUTING_ROOM)
+        view = _view(desk, current & domain.members, None, ROUTING_ROOM)
         return _answer(RoutingResult, desk, view, about=domain.kind, members=domain.members)
-    near = nearness(desk.standing, found)
+    lean = lean or no_lean(desk.standing)
     desk = desk.noting(_AS_QUERY)
-    view = _view(desk, current & (near > 0), near, found, ROUTING_ROOM)
-    return _answer(RoutingResult, desk, view, about="query")
-
-
-def nearness(standing: Standing, found: Finding | None) -> NDArray[np.float64]:
-    """Return how near each record is to what was searched, as a share of the best score."""
-    near = np.zeros(len(standing))
-    if found is None or found.outcome != "found":
-        return near
-    score = np.where(found.fused.speaks, np.round(found.fused.score, 9), 0.0)
-    best = float(score.max(initial=0.0))
-    speaking = np.flatnonzero(score >= _LEAST * best) if best > 0 else np.empty(0, np.int64)
-    rows = found.index.columns.rows(found.slots[speaking])
-    own = rows["type"] == RECORD
-    shares = (score[speaking][own] / best).tolist()
-    ids = [id_.decode("ascii") for id_ in rows["id"][own].tolist()]
-    for place, share in standing.by_place(dict(zip(ids, shares, strict=True))).items():
-        near[place] = share
-    return near
+    among = current & (lean.near > 0)  # only what is current was searched
+    view = _view(desk, among, lean, ROUTING_ROOM)
+    return _answer(RoutingResult, desk, view, about="query", members=among)
 
 
 def held_back(desk: Desk, shown: Mask, members: Mask | None = None) -> dict[str, int]:
@@ -122,19 +101,11 @@ def told(desk: Desk, outcome: str, held: Mapping[str, int], about: str | None) -
     }  # fmt: skip
 
 
-def _view(
-    desk: Desk,
-    among: Mask,
-    near: NDArray[np.float64],
-    found: Finding | None,
-    room: Room,
-    *,
-    whole: bool = False,
-) -> View:
-    words = frozenset(found.asked.terms) if found is not None else frozenset()
+def _view(desk: Desk, among: Mask, lean: Lean | None, room: Room, *, whole: bool = False) -> View:
+    lean = lean or no_lean(desk.standing)
     return View(
-        standing=desk.standing, among=among, near=near, words=words, window=desk.window,
-        whole=whole, room=room, short=desk.short,
+        standing=desk.standing, among=among, near=lean.near, words=lean.words,
+        window=desk.window, whole=whole, room=room, short=desk.short,
     )  # fmt: skip
 
 
@@ -152,6 +123,12 @@ def _answer(
     return model.model_validate(written(desk, groups, fields, notes))
 
 
+def _left_out(groups: Sequence[Group], sheet: Sheet) -> list[str]:
+    """Return the records that are not in an answer for want of budget."""
+    ids = (one.id for group in groups for one in group.listings if is_id(one.id))
+    return [id_ for id_ in dict.fromkeys(ids) if id_ not in sheet.forms]
+
+
 def written(
     desk: Desk,
     groups: Sequence[Group],
@@ -162,7 +139,9 @@ def written(
     """Pack an answer, tell the trace of it, and return the fields of its result."""
     with desk.trace.stage("pack"):
         sheet = pack_groups(groups, desk.page, desk.counter, fields, notes=notes, order=order)
-    desk.trace.chose(sheet.ids)
+    desk.trace.chose(sheet.forms)
+    desk.trace.stepped_down({id_: _SMALLER[down] for id_, down in sheet.forms.items() if down})
+    desk.trace.left_out("budget", _left_out(groups, sheet))
     packed = sheet.packed
     return {
         **fields, **sheet.shown, "held_back": fields["held_back"] or {}, "notes": list(notes),

@@ -107,7 +107,7 @@ def survey_groups(store: Store, standings: Standings, view: View) -> list[Group]
     }
     listed["facets"] += _topics(store, standings, view)
     return [
-        Group("phases", _phases(found), 4.0),
+        Group("phases", _phases(found), 2.0),
         Group("timeline", listed["timeline"]),
         Group("state", listed["state"], 3.0),
         Group("followups", listed["followups"], 4.0),
@@ -258,8 +258,10 @@ def _listing(
 
 
 def _phases(found: Sequence[Stem]) -> list[Listing]:
-    entries = [stem.entry() for stem in found]
-    return [Listing(entry.id, 1.0, (MapEntry(id=entry.id), entry)) for entry in entries]
+    return [
+        Listing(entry.id, 1.0 if stem.is_phase else 0.5, (MapEntry(id=entry.id), entry))
+        for stem, entry in ((stem, stem.entry()) for stem in found)
+    ]
 
 
 def all_topics(store: Store, standings: Standings, standing: Standing) -> dict[str, int]:

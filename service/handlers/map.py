@@ -13,11 +13,12 @@ from shiyi.models.tokens import get_counter
 from shiyi.retrieval.asof import Mask, days_of, parse_as_of
 from shiyi.retrieval.catalog import Walk, catalog, recall
 from shiyi.retrieval.domain import find_domain
+from shiyi.retrieval.leaning import Lean, lean_by_search, lean_by_words
 from shiyi.retrieval.listing import Page
 from shiyi.retrieval.maps import Desk, routing, survey
 from shiyi.retrieval.packing import fingerprint_of
 from shiyi.retrieval.query import Query
-from shiyi.retrieval.search import Finding, find
+from shiyi.retrieval.search import find
 from shiyi.retrieval.short_ids import ShortIds
 from shiyi.retrieval.window import parse_window
 from shiyi.service import requests as ask
@@ -35,8 +36,8 @@ def handle_survey(session: Session, scope: str, request: ask.SurveyRequest) -> a
     """Draw the map of a scope, leaning towards a query if there is one."""
     with Tracing(session, "survey", scope, request) as trace:
         desk = _desk(session, scope, request, trace)
-        found = _find(session, scope, request.query, request.now, trace)
-        return trace.answer(survey(desk, found))
+        lean = None if request.query is None else _lean(session, desk, request.query, request.now)
+        return trace.answer(survey(desk, lean))
 
 
 def handle_routing(
@@ -47,9 +48,8 @@ def handle_routing(
         desk = _desk(session, scope, request, trace)
         id_ = _id_of(session, scope, request.about)
         domain = find_domain(desk.store, desk.standing, request.about, id_)
-        query = request.about if domain is None else None
-        found = _find(session, scope, query, request.now, trace)
-        return trace.answer(routing(desk, domain, found))
+        lean = _lean(session, desk, request.about, request.now) if domain is None else None
+        return trace.answer(routing(desk, domain, lean))
 
 
 def handle_catalog(
@@ -109,20 +109,21 @@ def _desk(session: Session, scope: str, request: _Asked, trace: Tracing) -> Desk
     )
 
 
-def _find(
-    session: Session, scope: str, text: str | None, now: str | None, trace: Tracing
-) -> Finding | None:
-    """Search for a query, for how near each record is to it; the hits themselves are not used."""
-    if text is None or session.notes_on(scope):
-        return None
+def _lean(session: Session, desk: Desk, text: str, now: str | None) -> Lean:
+    """Return how near each record is to a query: by search or, as of a time, by words."""
+    scope = desk.standing.scope
+    if desk.standing.as_of is not None:
+        return lean_by_words(desk.store, desk.standing, text)
     query = Query(
         text=text,
         limit=1,
         filter=Filter(layers=frozenset(DURABLE_LAYERS), statuses=frozenset({"active"})),
+        # No model is loaded for a scope that is not there.
+        channels=frozenset({"lexical"} if session.notes_on(scope) else {"lexical", "dense"}),
         without=session.without,
         now=parse_timestamp(now) if now else None,
     )
-    return find(session.indexes, scope, query, trace)
+    return lean_by_search(desk.standing, find(session.indexes, scope, query, desk.trace))
 
 
 def _among(desk: Desk, request: ask.CatalogRequest | ask.RecallRequest) -> Mask:

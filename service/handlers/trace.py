@@ -18,7 +18,7 @@ from shiyi.service.session import Session
 from shiyi.service.tracing import Tracing
 from shiyi.store.traces import Content
 
-_SAYING = ("query", "domain", "entity", "window", "phase", "ids")  # of calls without a question
+_SAYING = ("query", "about", "window", "ids")  # of calls without a question
 _ENGINE = {
     "version": "the version of Shiyi",
     "analyzer": "how words are cut",

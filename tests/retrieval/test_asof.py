@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from shiyi.core.errors import UsageError
@@ -15,7 +15,8 @@ from shiyi.retrieval.asof import parse_as_of
 from tests.retrieval.mapping import Archive
 
 MAPS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("survey", {}), ("survey", {"window": "2021"}), ("routing", {"about": "人1"}),
+    ("survey", {}), ("survey", {"window": "2021"}), ("survey", {"query": "去年的雨"}),
+    ("routing", {"about": "話題"}), ("routing", {"about": "說過的 coffee"}),
     ("catalog", {}), ("catalog", {"by": "phase", "status": ["active", "superseded"]}),
     ("recall", {"about": "話題"}), ("recall", {"before": "2022"}),
 )  # fmt: skip
@@ -58,7 +59,7 @@ def told(archive: Archive, operation: str, **values: Any) -> dict[str, Any]:
     return dict(found.model_dump(exclude={"as_of", "tokens", "trace", "truncated"}))
 
 
-@settings(max_examples=12)
+@settings(max_examples=12, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(steps=STEPS, data=st.data())
 def test_as_of_is_a_store_that_ends_there(steps: list[Any], data: st.DataObject) -> None:
     """Survey, routing, catalog and recall; versions, states, links, phases and follow-ups."""
@@ -78,7 +79,11 @@ def test_as_of_is_a_store_that_ends_there(steps: list[Any], data: st.DataObject)
         try:
             for operation, values in MAPS:
                 then = told(whole, operation, as_of=moment.isoformat(), **values)
-                only = told(cut, operation, **{**values, "now": moment.isoformat()})
+                # A query is matched by words as of a time, and by search now.
+                by_words = "query" in values or "coffee" in values.get("about", "")
+                clock = {"as_of": datetime.now(UTC)} if by_words else {"now": moment}
+                asked = {name: at.isoformat() for name, at in clock.items()}
+                only = told(cut, operation, **values, **asked)
                 if not kept:  # there is no scope yet, which is said in other words
                     assert (then["outcome"], only["outcome"]) == ("empty", "empty")
                     continue

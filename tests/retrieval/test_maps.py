@@ -48,7 +48,7 @@ def fill(archive: Archive, scope: str, marker: str, count: int = 160) -> None:
         words = "".join(ODD[(n * k) % len(ODD)] for k in range(1, 4 + n % 5))
         row: dict[str, Any] = {
             "name": f"r{n}", "kind": kind, "title": f"{words}第{n}個", "salience": n * 37 % 101,
-            "gist": f"{words * (1 + 9 * (n % 7 == 0))}說了{n}次", 
+            "gist": f"{words * (1 + 9 * (n % 7 == 0))}說了{n}次",
             "topics": tuple(ODD[n % 5 : n % 5 + 2]),
             "layer": "self" if n % 13 == 0 else "core",
             "status": ("superseded", "archived")[n % 2] if n % 11 == 5 else "active",
