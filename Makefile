@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 export PYTHONSAFEPATH := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lint types gate bench docs-check generate clean
+.PHONY: help demo test slow lint types gate associations bench docs-check generate clean
 
 help:
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -37,6 +37,9 @@ types: $(READY) ## strict types
 
 gate: $(READY) ## hold the search to the figures in eval/baselines
 	$(BIN)/python tools/gate.py
+
+associations: $(READY) ## how many labelled associations of the sample are found
+	$(BIN)/python tools/associations.py
 
 bench: $(READY) ## speed and memory beside peers; BENCH=--quick takes a minute
 	$(BIN)/python benchmarks/run.py $(BENCH)

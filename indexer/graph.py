@@ -25,7 +25,8 @@ _PART = 1 << 16  # edges
 Edge = tuple[str, str, str]  # source, relation, target
 
 
-def _code(relation: str, *, backward: bool = False) -> int:
+def code_of(relation: str, *, backward: bool = False) -> int:
+    """Return the code of a relation, seen from its source or from its target."""
     return 2 * _RELATIONS.index(relation) + backward
 
 
@@ -38,7 +39,7 @@ WEIGHTS = np.zeros(256, np.int64)  # of each code
 for _relation in _RELATIONS:
     for _backward in (False, True):
         _weight = _WEIGHTS.get(_relation, _USUAL_WEIGHT)
-        WEIGHTS[_code(_relation, backward=_backward)] = _weight
+        WEIGHTS[code_of(_relation, backward=_backward)] = _weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class GraphArrays:
             parts.append(_columns(waiting))
         sources, relations, targets = np.concatenate(parts, axis=1)
         named, codes = np.unique(relations, return_inverse=True)
-        table = np.array([_code(name.decode("ascii")) for name in named.tolist()], np.int64)
+        table = np.array([code_of(name.decode("ascii")) for name in named.tolist()], np.int64)
         nodes, ends = np.unique(np.concatenate([sources, targets]), return_inverse=True)
         return cls._of_ends(nodes, ends[: len(sources)], table[codes], ends[len(sources) :])
 
@@ -196,13 +197,13 @@ class Graph:
     def add(self, source: str, relation: str, target: str) -> None:
         """Add an edge; one that is there already is left alone."""
         if source != target:
-            self._tie(self._number(source), self._number(target), _code(relation))
+            self._tie(self._number(source), self._number(target), code_of(relation))
 
     def replace(
         self, id_: str, relation: str, others: Collection[str], *, backward: bool = False
     ) -> None:
         """Let the edges of one relation that leave `id_`, or arrive there, be those to `others`."""
-        code = _code(relation, backward=backward)
+        code = code_of(relation, backward=backward)
         if self.find(id_) is None and not others:
             return
         node = self._number(id_)

@@ -20,7 +20,7 @@ from shiyi.indexer.segment import Array
 
 RESTART = 0.5
 EPSILON = 3e-6
-HUB = 400.0
+HUB = 100.0
 _UNIT = float(1 << 50)  # sums of parts of it are exact in float64
 _PARTS = float(1 << 30)  # of the strongest seed
 _FEW = 20  # while fewer than one in so many edges are passed over, single entries are written

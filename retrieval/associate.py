@@ -16,15 +16,18 @@ from shiyi.indexer.graph import Graph, relation_of
 from shiyi.indexer.index import ScopeIndex
 from shiyi.indexer.segment import Array
 from shiyi.indexer.spread import spread
+from shiyi.retrieval.memories import memories
 from shiyi.retrieval.paths import Paths
 from shiyi.store import Store
 from shiyi.store.kinds import KINDS, STATUSES
 
 MOST = 6
-_SEEDS = 5  # of the best hits
+_SEEDS = 2  # of the best hits; more of them are less and less to the point
 _NAMED = 1.0  # the strength of a name in the question, where the best hit has 1
+_POOL = 400  # nodes that are looked at
 _SUPERSEDED = STATUSES.index("superseded")
-_ENTITY = KINDS.index("entity")
+# Doors to memories, with sections of their own, not memories.
+_DOORS = {KINDS.index("entity"), KINDS.index("facet")}
 _OPENING = 40  # characters of a capture, which has no title
 
 
@@ -43,13 +46,17 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Association:
-    """What was brought to mind; score is its share of what was spread, and path ends with it."""
+    """What was brought to mind; score is its share of what was spread, and path ends with it.
+
+    also are the captures that come with it: those that a record quotes, other turns of a dialogue.
+    """
 
     id: str
     type: str
     title: str
     score: float
     path: tuple[Step, ...]
+    also: tuple[str, ...] = ()
 
 
 def associate(
@@ -74,17 +81,22 @@ def associate(
         return []
     kept = spread(graph, seeds)
     hidden = {graph.find(id_) for id_ in shown} | seeds.keys()
+    reached = {
+        node: slot
+        for node in _strongest(graph, kept)
+        if node not in hidden and (slot := _slot(index, graph.id_of(node), allowed)) is not None
+    }
     paths = Paths(graph, kept, seeds)
     found: list[Association] = []
-    for node in _strongest(graph, kept):
-        slot = None if node in hidden else _slot(index, graph.id_of(node), allowed)
-        way = paths.to(node) if slot is not None else None
-        if slot is None or way is None or not all(_known(index, graph, stop) for stop, _ in way):
+    for memory in memories(index, graph, kept, reached, shown):
+        way = paths.to(memory.node)
+        if way is None or not all(_known(index, graph, stop) for stop, _ in way):
             continue
         path = tuple(_step(index, graph, stop, code) for stop, code in way)
-        type_ = "record" if index.columns.row(slot)["type"] == RECORD else "capture"
-        last = path[-1]
-        found.append(Association(last.id, type_, last.title, round(float(kept[node]), 9), path))
+        row = index.columns.row(reached[memory.node])
+        type_ = "record" if row["type"] == RECORD else "capture"
+        last, score = path[-1], round(memory.score, 9)
+        found.append(Association(last.id, type_, last.title, score, path, memory.also))
         if len(found) == limit:
             break
     return found
@@ -103,9 +115,12 @@ def _seeds(
 
 
 def _strongest(graph: Graph, kept: Array) -> list[int]:
-    """Return the nodes that anything reached, by what they kept; equal ones by id."""
-    nodes = np.flatnonzero(kept).tolist()
-    return sorted(nodes, key=lambda node: (-kept[node], graph.id_of(node)))
+    """Return the nodes that kept most, most first; equal ones by id."""
+    nodes = np.flatnonzero(kept)
+    if len(nodes) > _POOL:
+        bound = np.partition(kept[nodes], len(nodes) - _POOL)[len(nodes) - _POOL]
+        nodes = nodes[kept[nodes] >= bound]
+    return sorted(nodes.tolist(), key=lambda node: (-kept[node], graph.id_of(node)))[:_POOL]
 
 
 def _slot(index: ScopeIndex, id_: str, allowed: Array) -> int | None:
@@ -113,7 +128,7 @@ def _slot(index: ScopeIndex, id_: str, allowed: Array) -> int | None:
     for slot in (*index.find(RECORD, id_), *index.find(FRAGMENT, id_)):
         row = index.columns.row(slot)
         superseded = row["type"] == RECORD and row["status"] == _SUPERSEDED
-        if allowed[slot] and not superseded and row["kind"] != _ENTITY:
+        if allowed[slot] and not superseded and row["kind"] not in _DOORS:
             return slot
     return None
 

@@ -1,0 +1,80 @@
+"""One memory, one place: a record with the words it was drawn from, a dialogue with its turns."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiyi.indexer.documents import FRAGMENT, RECORD
+from shiyi.indexer.graph import Graph, code_of
+from shiyi.indexer.index import ScopeIndex
+from shiyi.indexer.segment import Array
+
+_QUOTED = code_of("quotes", backward=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The node that stands for a memory, all that it was left with, and the captures beside it."""
+
+    node: int
+    score: float
+    also: tuple[str, ...]
+
+
+def memories(
+    index: ScopeIndex,
+    graph: Graph,
+    kept: Array,
+    reached: Mapping[int, int],
+    shown: Collection[str],
+) -> list[Memory]:
+    """Return the memories among the nodes that were reached, strongest first.
+
+    reached gives the slot of each node, the strongest first. A capture is shown by the strongest
+    record drawn from it; without one, a turn is shown by the strongest of its dialogue, and not
+    at all when the dialogue has a turn among those shown.
+    """
+    heard = {_session(index, slot) for id_ in shown for slot in index.find(FRAGMENT, id_)[:1]}
+    places = {node: place for place, node in enumerate(reached)}
+    leaders: dict[str, int] = {}  # of each dialogue
+    members: dict[int, list[int]] = defaultdict(list)
+    for node, slot in reached.items():
+        leader = node
+        if index.columns.row(slot)["type"] == FRAGMENT:
+            drawn = _drawn_from(graph, node) & places.keys()
+            record = min(drawn, key=places.__getitem__, default=None)
+            session = _session(index, slot)
+            if record is not None:
+                leader = record
+            elif session is not None:
+                if session in heard:
+                    continue
+                leader = leaders.setdefault(session, node)
+        members[leader].append(node)
+    found = [
+        Memory(leader, float(np.sum(kept[nodes])), _beside(index, graph, leader, nodes, reached))
+        for leader, nodes in members.items()
+    ]
+    return sorted(found, key=lambda one: (-one.score, graph.id_of(one.node)))
+
+
+def _beside(
+    index: ScopeIndex, graph: Graph, leader: int, nodes: list[int], reached: Mapping[int, int]
+) -> tuple[str, ...]:
+    if index.columns.row(reached[leader])["type"] == RECORD:
+        quotes = index.card(reached[leader])["quotes"]
+        return tuple(sorted({capture for capture, _, _ in quotes}))
+    return tuple(sorted(graph.id_of(node) for node in nodes if node != leader))
+
+
+def _drawn_from(graph: Graph, node: int) -> set[int]:
+    """Return the records that quote a capture."""
+    around = graph.neighbours(np.array([node], np.int64))
+    return set(around.targets[around.codes == _QUOTED].tolist())
+
+
+def _session(index: ScopeIndex, slot: int) -> str | None:
+    session: str | None = index.card(slot).get("session")
+    return session
