@@ -19,6 +19,7 @@ from shiyi.retrieval.search import Finding
 from shiyi.store import Store
 
 _LEAST = 0.1  # of the best score; as in search
+_NEAREST = 2000  # documents; what is farther away makes no difference to a map
 _MOST_WORDS = 24
 
 
@@ -42,7 +43,10 @@ def lean_by_search(standing: Standing, found: Finding) -> Lean:
         return lean
     score = np.where(found.fused.speaks, np.round(found.fused.score, 9), 0.0)
     best = float(score.max(initial=0.0))
-    speaking = np.flatnonzero(score >= _LEAST * best) if best > 0 else np.empty(0, np.int64)
+    least = max(_LEAST * best, 1e-9)
+    if len(score) > _NEAREST:
+        least = max(least, float(np.partition(score, len(score) - _NEAREST)[-_NEAREST]))
+    speaking = np.flatnonzero(score >= least)
     rows = found.index.columns.rows(found.slots[speaking])
     own = rows["type"] == RECORD
     shares = (score[speaking][own] / best).tolist()

@@ -79,7 +79,7 @@ def entry_of(record: Record, id_: str, *, silent: bool = False, **more: Any) -> 
         "title": record.title, "kind": record.kind, "date": date_of(record), "phase": record.phase,
         "status": None if record.status == "active" else record.status,
         "gist": None if silent else record.gist,
-        "aliases": [_cut(name, _TITLE) for name in record.aliases[:_NAMES]] or None,
+        "aliases": [_cut(a, _TITLE) for a in record.aliases if a != record.title][:_NAMES] or None,
         "topics": [_cut(topic, _TITLE) for topic in record.topics[:_NAMES]] or None,
         "salience": record.salience,
     }  # fmt: skip

@@ -13,6 +13,7 @@ from shiyi.retrieval.listing import Group, Page, Sheet, pack_groups
 from shiyi.retrieval.map_results import RoutingResult, SurveyResult
 from shiyi.retrieval.packing import Order
 from shiyi.retrieval.survey import ROUTING_ROOM, SURVEY_ROOM, Room, View, survey_groups
+from shiyi.retrieval.timeline import weights
 from shiyi.retrieval.trace import SILENT, Tracer
 from shiyi.retrieval.window import Window, narrowed
 from shiyi.store import Store
@@ -104,8 +105,8 @@ def told(desk: Desk, outcome: str, held: Mapping[str, int], about: str | None) -
 def _view(desk: Desk, among: Mask, lean: Lean | None, room: Room, *, whole: bool = False) -> View:
     lean = lean or no_lean(desk.standing)
     return View(
-        standing=desk.standing, among=among, near=lean.near, words=lean.words,
-        window=desk.window, whole=whole, room=room, short=desk.short,
+        standing=desk.standing, among=among, weight=weights(desk.standing, lean.near),
+        words=lean.words, window=desk.window, whole=whole, room=room, short=desk.short,
     )  # fmt: skip
 
 

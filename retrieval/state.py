@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 
 from shiyi.retrieval.asof import Mask, Standing
 from shiyi.retrieval.map_results import BLOCKS, Block
-from shiyi.retrieval.timeline import weights
 from shiyi.store.kinds import LAYERS
 
 OPEN_KINDS = ("promise", "followup")
 _CORE_KINDS = ("boundary", "value", "preference", "canon")
 _CLOSING_KINDS = ("checkpoint", "handoff")
 _ROOM = 3
+_ENOUGH = 100  # more than can be taken, by this block and those before
 _RECENT, _YEAR = 90, 365  # days
 _SELF = LAYERS.index("self")
 Taken = AbstractSet[int]
@@ -48,7 +48,7 @@ class Facts:
 
     standing: Standing
     among: Mask
-    near: NDArray[np.float64]
+    weight: NDArray[np.float64]
     blocks: Mapping[int, str]
     due: Mapping[int, int]
     against: Mapping[int, int]
@@ -131,14 +131,17 @@ def _felt(facts: Facts, days: int) -> Mask:
 
 
 def _best(facts: Facts, mask: Mask) -> list[int]:
-    return _by_weight(facts, np.flatnonzero(mask & facts.among).tolist())
+    places = np.flatnonzero(mask & facts.among)
+    if len(places) > _ENOUGH:
+        own = facts.weight[places]
+        places = places[own >= np.partition(own, len(own) - _ENOUGH)[len(own) - _ENOUGH]]
+    return _by_weight(facts, places.tolist())
 
 
 def _by_weight(facts: Facts, places: list[int]) -> list[int]:
-    weight, first = weights(facts.standing, facts.near), facts.standing["first"]
-    at = np.array(places, np.int64)
-    order = np.lexsort((at, -first[at].astype(np.int64), -weight[at]))
-    return [int(place) for place in at[order]]
+    at, first = np.array(places, np.int64), facts.standing["first"]
+    order = np.lexsort((at, -first[at].astype(np.int64), -facts.weight[at]))
+    return at[order].tolist()
 
 
 def _newest(facts: Facts, mask: Mask) -> list[int]:

@@ -19,7 +19,7 @@ from shiyi.retrieval.asof import Mask, Standing, Standings, day_of, days_of
 from shiyi.retrieval.listing import Group, Listing, entry_of, repeats_words, sizes
 from shiyi.retrieval.map_results import BLOCKS, Block, MapEntry
 from shiyi.retrieval.state import OPEN_KINDS, Facts, Stated, state_blocks
-from shiyi.retrieval.timeline import TRUNK_KINDS, Stem, stems, trunk, weights
+from shiyi.retrieval.timeline import TRUNK_KINDS, Stem, heaviest, stems, trunk
 from shiyi.retrieval.window import Window
 from shiyi.store import Record, Store
 from shiyi.store.kinds import KINDS
@@ -48,11 +48,11 @@ ROUTING_ROOM = Room(trunk=1200, names=200, state=9)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What is looked at: the records `among` all that stand, and how near each is to a query."""
+    """What is looked at: the records `among` all that stand, and what each counts."""
 
     standing: Standing
     among: Mask
-    near: NDArray[np.float64]
+    weight: NDArray[np.float64]
     words: frozenset[str] = frozenset()
     window: Window | None = None
     whole: bool = True  # no window and no domain narrow it
@@ -80,11 +80,11 @@ def survey_groups(store: Store, standings: Standings, view: View) -> list[Group]
         against.setdefault(one, other)
         against.setdefault(other, one)
     facts = Facts(
-        standing=standing, among=view.among, near=view.near, blocks=blocks, due=due,
+        standing=standing, among=view.among, weight=view.weight, blocks=blocks, due=due,
         against=against,
     )  # fmt: skip
     found = stems(standing, view.among)
-    seats = trunk(standing, found, view.near, view.room.trunk)
+    seats = trunk(standing, found, view.weight, view.room.trunk)
     arrivals = _arrivals(store, standings, view)
     drafts: dict[str, list[_Draft]] = {
         "timeline": [_Draft(seat.place, seat.value) for seat in seats],
@@ -183,7 +183,7 @@ def _arrivals(store: Store, standings: Standings, view: View) -> dict[int, int]:
 
 
 def _state(view: View, stated: Sequence[Stated]) -> list[_Draft]:
-    weight = weights(view.standing, view.near)
+    weight = view.weight
     drafts = []
     for one in stated:
         more: dict[str, object] = {"block": one.block}
@@ -197,7 +197,7 @@ def _named(view: View, kind: str, arrivals: Mapping[int, int]) -> list[_Draft]:
     """Return the entities, facets or hypotheses that count most."""
     places = np.flatnonzero(view.standing.of_kinds([kind]) & view.among)
     counts = np.array([arrivals.get(place, 0) for place in places.tolist()], np.int64)
-    weight = weights(view.standing, view.near)[places] * (1.0 + np.log1p(counts) / 4.0)
+    weight = view.weight[places] * (1.0 + np.log1p(counts) / 4.0)
     best = np.lexsort((places, -weight))[: view.room.names]
     return [
         _Draft(int(places[i]), float(weight[i]), {"records": int(counts[i]) or None})
@@ -207,7 +207,7 @@ def _named(view: View, kind: str, arrivals: Mapping[int, int]) -> list[_Draft]:
 
 def _followups(view: View, due: Mapping[int, int], context: Mapping[int, str]) -> list[_Draft]:
     """Return what is overdue, due today or soon, in the order of the due dates."""
-    weight, today = weights(view.standing, view.near), view.standing.today()
+    weight, today = view.weight, view.standing.today()
     drafts = []
     for place, day in sorted(due.items(), key=lambda one: (one[1], one[0])):
         if day > today + SOON:
@@ -310,11 +310,11 @@ def _gaps(view: View, pairs: Sequence[tuple[int, int]]) -> list[Listing]:
         "unsourced": ("quotes no source", among & ~standing["sourced"]),
         "unresolved": ("contradicts another that holds too", unresolved),
     }  # fmt: skip
-    weight, listings = weights(standing, view.near), []
+    listings = []
     for name, (title, mask) in masks.items():
         places = np.flatnonzero(mask)
         if len(places):
-            best = places[np.lexsort((places, -weight[places]))[:_EXAMPLES]]
+            best = heaviest(places, view.weight[places], _EXAMPLES)
             line = MapEntry(id=name, title=title, records=len(places))
             examples = [view.short(standing.id(p)) for p in best.tolist()]
             whole = line.model_copy(update={"examples": examples})

@@ -82,18 +82,15 @@ def stems(standing: Standing, among: Mask) -> list[Stem]:
 
 
 def trunk(
-    standing: Standing, found: Sequence[Stem], near: NDArray[np.float64], most: int
+    standing: Standing, found: Sequence[Stem], weight: NDArray[np.float64], most: int
 ) -> list[Seat]:
-    """Return the seats of all phases, in time order; about `most` of them.
-
-    near: how near each record of the scope is to what is asked, 0 to 1.
-    """
+    """Return the seats of all phases, in time order; about `most` of them, by weight."""
     seats = max(_LEAST_SEATS, min(_MOST_SEATS, most // max(len(found), 1)))
     on_trunk = standing.of_kinds(TRUNK_KINDS) & standing.dated()
     chosen: list[Seat] = []
     for stem in found:
         places = stem.places[on_trunk[stem.places]]
-        chosen += _seated(standing, places, near, seats)
+        chosen += _seated(standing, places, weight[places], seats)
     return sorted(chosen, key=lambda seat: (int(standing["first"][seat.place]), seat.place))
 
 
@@ -103,15 +100,24 @@ def weights(standing: Standing, near: NDArray[np.float64]) -> NDArray[np.float64
     return weight
 
 
+def heaviest(
+    places: NDArray[np.int64], weight: NDArray[np.float64], most: int
+) -> NDArray[np.int64]:
+    """Return the places of most weight, given for each of them, equal ones in order."""
+    if len(places) > most:
+        bound = np.partition(weight, len(weight) - most)[len(weight) - most]
+        places, weight = places[weight >= bound], weight[weight >= bound]
+    return places[np.lexsort((places, -weight))][:most]
+
+
 def _seated(
-    standing: Standing, places: NDArray[np.int64], near: NDArray[np.float64], seats: int
+    standing: Standing, places: NDArray[np.int64], weight: NDArray[np.float64], seats: int
 ) -> list[Seat]:
     if not len(places):
         return []
     first = standing["first"][places].astype(np.int64)
     span = int(first.max() - first.min()) + 1
     stretch = (first - first.min()) * _STRETCHES // span
-    weight = weights(standing, near)[places]
     order = np.lexsort((places, first, -weight, stretch))
     starts = np.r_[True, stretch[order][1:] != stretch[order][:-1]]
     round_ = np.empty(len(places), np.int64)
