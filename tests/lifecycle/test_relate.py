@@ -225,7 +225,8 @@ def test_no_chain_goes_round(
     above: dict[int, set[int]] = {n: set() for n in range(5)}  # what each holds instead of
 
     def below(start: int) -> set[int]:
-        found, left = set(), [start]
+        found: set[int] = set()
+        left = [start]
         while left:
             for one in above[left.pop()] - found:
                 found.add(one)
