@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from itertools import accumulate
 from typing import Any
 
 from shiyi.core.text import visible
@@ -27,6 +28,7 @@ _NARROW = 0.3  # width of a character that is not Han
 _WORST_CUT = 0.5  # of the width; rather inside a clause than shorter than that
 _SHOWN = 8  # ids of the same words, topics
 _SOURCES = 8
+_FIRST_WIDE = "\u2e80"
 _BREAKS = "。！？!?…\n；;，,、："
 _BLANKS = re.compile(r"\s+")
 _ACTIVE = STATUSES.index("active")
@@ -41,10 +43,12 @@ _SHORT_FIELDS = (
 
 @dataclass(slots=True)
 class CardDraft:
-    """All that is known of one memory. id is the whole one; texts are those of the three forms."""
+    """All that is known of one memory. id and text are whole; passage is where it matched."""
 
     id: str
-    texts: tuple[str, str, str]
+    text: str
+    passage: Passage
+    fidelity: str
     fields: dict[str, Any] = field(default_factory=dict)
 
     def form(self, level: int) -> dict[str, Any]:
@@ -52,7 +56,9 @@ class CardDraft:
         if level == 0:
             return {"id": self.fields["id"]}
         names = {1: _LINE_FIELDS, 2: _SHORT_FIELDS}.get(level, tuple(Card.model_fields))
-        values = {**self.fields, "text": self.texts[level - 1]}
+        width = {1: _LINE, 2: _SHORT}.get(level)
+        text = _clipped(self.passage, width) if width else self.text
+        values = {**self.fields, "text": text}
         return {name: values[name] for name in names if values.get(name) not in (None, [], {}, "")}
 
     def card(self, level: int) -> Card:
@@ -70,11 +76,7 @@ def draft_of_hit(index: ScopeIndex, hit: Hit, ids: ShortIds, *, scored: bool = T
     """Return the card of what was found, its text where it matched."""
     slot = _slot_of(index, hit)
     draft = draft_of_slot(index, slot, ids)
-    passage = hit.snippet
-    own = index.card(slot).get(passage.of) or passage.text
-    draft.texts = (_clipped(passage, _LINE), _clipped(passage, _SHORT), draft.texts[2])
-    if hit.type == "capture":
-        draft.texts = (*draft.texts[:2], own)
+    draft.passage = hit.snippet
     draft.fields["also"] = [ids.of(one) for one in hit.also[:_SHOWN]]
     if scored:
         parts = {name: round(value, 2) for name, value in hit.parts.model_dump().items()}
@@ -111,14 +113,12 @@ def draft_of_slot(index: ScopeIndex, slot: int, ids: ShortIds) -> CardDraft:
         }
     else:
         fields["who"] = card["speaker"]
-    whole = Passage(text=text, of="gist", start=0, end=len(text), matches=[])
-    return CardDraft(id_, (_clipped(whole, _LINE), _clipped(whole, _SHORT), text), fields)
+    return CardDraft(id_, text, _all_of(text), card["fidelity"], fields)
 
 
 def restated(draft: CardDraft, record: Record) -> None:
     """Let a card say what a version of its record says."""
-    whole = Passage(text=record.gist, of="gist", start=0, end=len(record.gist), matches=[])
-    draft.texts = (_clipped(whole, _LINE), _clipped(whole, _SHORT), record.gist)
+    draft.text, draft.passage = record.gist, _all_of(record.gist)
     first = record.date_start.isoformat() if record.date_start else None
     length = _DATE_LENGTHS.get(record.date_precision)
     draft.fields |= {
@@ -142,11 +142,19 @@ def _slot_of(index: ScopeIndex, hit: Hit) -> int:
 # Cutting a text
 
 
+def _width_of(character: str) -> float:
+    return 1.0 if character >= _FIRST_WIDE else _NARROW
+
+
+def _all_of(text: str) -> Passage:
+    return Passage(text=text, of="gist", start=0, end=len(text), matches=[])
+
+
 def _clipped(passage: Passage, width: float) -> str:
     """Return the clauses from the first match on that fit the width, on one line."""
     text = passage.text
     start = 0
-    if passage.matches and _width(text) > width:
+    if passage.matches and len(text) > width and _width(text) > width:
         first = max(0, passage.matches[0][0] - passage.start)
         end = max(0, passage.matches[0][1] - passage.start)
         if _width(text[:end]) > width * 0.8:
@@ -159,19 +167,19 @@ def _clipped(passage: Passage, width: float) -> str:
 
 def _fitting(text: str, width: float) -> str:
     """Return the beginning of a text that fits, cut at the end of a clause if one is near."""
-    used, last = 0.0, 0
-    for place, character in enumerate(text):
-        used += _width(character)
-        if used > width:
-            end = last if _width(text[:last]) >= width * _WORST_CUT else place
-            return f"{text[:end].rstrip(_BREAKS)}…"
-        if character in _BREAKS:
-            last = place + 1
-    return text
+    if len(text) <= width:
+        return text
+    end = next((n for n, used in enumerate(accumulate(map(_width_of, text))) if used > width), None)
+    if end is None:
+        return text
+    clause = max(text.rfind(mark, 0, end) for mark in _BREAKS) + 1
+    if _width(text[:clause]) >= width * _WORST_CUT:
+        end = clause
+    return f"{text[:end].rstrip(_BREAKS)}…"
 
 
 def _width(text: str) -> float:
-    return sum(1.0 if ord(character) >= 0x2E80 else _NARROW for character in text)  # noqa: PLR2004
+    return sum(map(_width_of, text))
 
 
 def _one_line(text: str) -> str:

@@ -50,6 +50,7 @@ _NOTE = 10.0  # a note is said before anything else
 _NOTE_LENGTH = 60  # characters of a note that does not fit
 _DIGITS = 12  # of a cursor, for the request that it belongs to
 _MAX_DIGITS = 24
+_UNPARTED = 2  # tokens by which the last item of a list may cost more without its comma
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,26 +212,25 @@ class _Costs:
 
     def __init__(self, counter: TokenCounter, format_: Format, sections: Sequence[Section]) -> None:
         self._counter, self._format, self._sections = counter, format_, sections
+        self._between = _between(format_)
         self._known: dict[tuple[int, int, int], int] = {}
 
     def of(self, section: int, item: int, form: int) -> int:
-        """Return what a form costs at the most, wherever in the section it stands."""
+        """Return what a form costs with what parts it from the next."""
         if form < 0:
             return 0
         key = (section, item, form)
         if key not in self._known:
             text = self._sections[section].items[item].forms[form]
-            self._known[key] = max(self._counter.count(text + end) for end in self._ends())
+            self._known[key] = self._counter.count(f"{text}{self._between}")
         return self._known[key]
 
     def around(self, section: int) -> int:
         """Return what the first item of a section costs besides: its name and its end."""
         opened = _opened(self._sections[section].name, self._format)
         closed = _closed(self._format)
-        return self._counter.count(opened) + (self._counter.count(closed) if closed else 0)
-
-    def _ends(self) -> tuple[str, ...]:
-        return (",\n", "\n") if self._format == "json" else ("\n",)
+        last = _UNPARTED if self._format == "json" else 0
+        return self._counter.count(opened) + last + (self._counter.count(closed) if closed else 0)
 
 
 def _by_value(sections: Sequence[Section], costs: _Costs) -> list[_Step]:
@@ -354,9 +354,8 @@ def _written(
         own = [(i, forms[s, i]) for i in range(len(section.items)) if (s, i) in forms]
         if own:
             shown += [Shown(section.name, section.items[i].id, form) for i, form in own]
-            lines = [section.items[i].forms[form] for i, form in own]
-            between = ",\n" if frame.format == "json" else "\n"
-            blocks += [_opened(section.name, frame.format), between.join(lines), "\n"]
+            lines = _between(frame.format).join(section.items[i].forms[form] for i, form in own)
+            blocks += [_opened(section.name, frame.format), lines, "\n"]
             blocks.append(_closed(frame.format))
     body = "".join(blocks)
     cost = counter.count(body)
@@ -391,6 +390,10 @@ def _head(frame: Frame) -> str:
 def _plain(value: Any) -> str:
     text = value if isinstance(value, str) else compact(value)
     return visible(" ".join(text.split()))
+
+
+def _between(format_: Format) -> str:
+    return ",\n" if format_ == "json" else "\n"
 
 
 def _opened(name: str, format_: Format) -> str:

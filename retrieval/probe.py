@@ -45,16 +45,16 @@ from shiyi.store import Store
 from shiyi.store.kinds import STATUSES
 
 FLATTEN = 3.0
-_GAINS = (0.05, 0.8, 0.9, 1.0)
+_GAINS = (0.05, 0.9, 0.96, 1.0)
 _BESIDE_GAINS = (0.05, 1.0)
 _SHARES = {
-    "superseded_by": 1.0, "contradicts": 0.9, "supports": 0.4, "supported_by": 0.4,
-    "alternative_to": 0.4, "supersedes": 0.3, "mentions": 0.3, "member_of": 0.3, "about": 0.3,
-    "story": 0.2, "member": 0.2, "beside": 0.15,
+    "superseded_by": 1.0, "contradicts": 0.5, "supports": 0.15, "supported_by": 0.15,
+    "alternative_to": 0.15, "supersedes": 0.1, "mentions": 0.1, "member_of": 0.1, "about": 0.1,
+    "story": 0.05, "member": 0.05, "beside": 0.05,
 }  # fmt: skip
 _LINKED = 40  # records whose links are looked at
 _FIRST = 20  # hits of a question that are no associations
-_ASSOCIATION = 0.3  # of the worth of a hit of the same rank
+_ASSOCIATION = 0.2  # of the worth of a hit of the same rank
 _TIMED = 5  # records whose neighbours in time are looked at
 _NEIGHBOURS = 2
 _SUPERSEDED = STATUSES.index("superseded")
@@ -120,7 +120,7 @@ def probe(  # noqa: PLR0917 - the same as search, and what holds the links
         "mode": ("hybrid" if findings[0].hybrid else "keyword") if findings else None,
         "weak": bool(findings) and bool(records) and not any(one.known for one in findings),
         "times": [_time(time) for one in findings for time in one.asked.times],
-        "fidelity": dict(Counter(_fidelity(index, one) for one in records.values())),
+        "fidelity": dict(Counter(one.draft.fidelity for one in records.values())),
         "held_back": held_back,
         "unknown": list(asked.unknown),
         "trace": trace.id,
@@ -177,7 +177,7 @@ def _in_order(
 ) -> tuple[dict[str, _Placed], int]:
     """Return the records with successors first, and how many superseded ones are behind them."""
     own = [id_ for id_, one in records.items() if _is_record(index, one.slot)]
-    before = replaced(store, index.scope, own)
+    before = replaced(index.graph(store), own)
     older = {one for dsts in before.values() for one in dsts} - records.keys()
     held_back = sum(
         int(index.columns.row(slot)["status"]) == _SUPERSEDED
@@ -202,7 +202,7 @@ def _around(
     rooms: dict[str, dict[str, _Placed]] = {name: {} for name in _ROOMS[1:]}
     taken = set(records)
     first = [id_ for id_, one in records.items() if _is_record(index, one.slot)][:_LINKED]
-    for link in related(store, index.scope, first):
+    for link in related(index.graph(store), first):
         slots = index.find(RECORD, link.id)
         if slots:
             _name_link(records[link.of].draft, link, ids)
@@ -321,10 +321,6 @@ def _outcome(findings: Sequence[Finding], *, found: bool) -> str:
 def _common_notes(findings: Sequence[Finding]) -> list[str]:
     """Return the notes of all questions, each once."""
     return list(dict.fromkeys(note for one in findings for note in one.notes))
-
-
-def _fidelity(index: ScopeIndex, placed: _Placed) -> str:
-    return str(index.card(placed.slot)["fidelity"])
 
 
 def _is_record(index: ScopeIndex, slot: int) -> bool:

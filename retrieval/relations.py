@@ -7,14 +7,13 @@ from typing import Literal
 import numpy as np
 
 from shiyi.indexer.documents import NO_DATE, RECORD
+from shiyi.indexer.graph import Graph, relation_of
 from shiyi.indexer.index import ScopeIndex
 from shiyi.indexer.segment import Array
-from shiyi.store import Store
 from shiyi.store.kinds import KINDS
 
 Room = Literal["related", "entities", "facets"]
 _MOST = 8  # links of one relation of one record
-_DEEPEST = 16  # steps back along what replaced what
 _ENTITY, _FACET = KINDS.index("entity"), KINDS.index("facet")
 # How a link is called from the end that it leaves, and from the end at which it arrives.
 _NAMES: Mapping[str, tuple[str, str]] = {
@@ -37,30 +36,42 @@ class Related:
     id: str
 
 
-def related(store: Store, scope: str, ids: Sequence[str]) -> list[Related]:
+def related(graph: Graph, ids: Sequence[str]) -> list[Related]:
     """Return what is linked with records, in the order of `ids`, each relation cut to a few."""
-    rels = list(_NAMES)
-    leaving = store.links_from(scope, ids, rels=rels, most=_MOST)
-    arriving = store.links_to(scope, ids, rels=rels, most=_MOST)
-    found = []
-    for id_ in ids:
-        found += [Related(id_, _NAMES[one.rel][0], one.dst) for one in leaving.get(id_, ())]
-        found += [Related(id_, _NAMES[one.rel][1], one.src) for one in arriving.get(id_, ())]
-    return list(dict.fromkeys(found))
+    return [
+        Related(id_, name, other)
+        for id_ in ids
+        for name, others in _ends(graph, id_).items()
+        for other in others
+    ]
 
 
-def replaced(store: Store, scope: str, ids: Iterable[str]) -> dict[str, list[str]]:
+def replaced(graph: Graph, ids: Iterable[str]) -> dict[str, list[str]]:
     """Return what each record replaced, and what that replaced, without end even in a loop."""
     before: dict[str, list[str]] = {}
     waiting = list(dict.fromkeys(ids))
-    for _ in range(_DEEPEST):
-        found = store.links_from(scope, waiting, rels=["supersedes"], most=_MOST)
-        before |= {id_: [link.dst for link in found.get(id_, ())] for id_ in waiting}
-        reached = dict.fromkeys(dst for id_ in waiting for dst in before[id_])
-        waiting = [id_ for id_ in reached if id_ not in before]
-        if not waiting:
-            break
+    while waiting:
+        id_ = waiting.pop()
+        if id_ not in before:
+            before[id_] = _ends(graph, id_).get("supersedes", [])
+            waiting += before[id_]
     return {id_: older for id_, older in before.items() if older}
+
+
+def _ends(graph: Graph, id_: str) -> dict[str, list[str]]:
+    """Return what a record is tied to, by how it is called from here; of a hub the newest."""
+    node = graph.find(id_)
+    if node is None:
+        return {}
+    around = graph.neighbours(np.array([node]))
+    found: dict[str, list[str]] = {}
+    for code in np.unique(around.codes).tolist():
+        relation, backward = relation_of(code)
+        if relation in _NAMES:
+            targets = np.sort(around.targets[around.codes == code])[::-1][:_MOST]
+            own = found.setdefault(_NAMES[relation][backward], [])
+            own += sorted(graph.id_of(target) for target in targets.tolist())
+    return {name: list(dict.fromkeys(others)) for name, others in found.items()}
 
 
 def successors_first(ids: Sequence[str], before: Mapping[str, Sequence[str]]) -> list[str]:
