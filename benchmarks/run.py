@@ -21,14 +21,14 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.measure import Result, Row, Skipped, one_thread
 
-_MODULES = ("lexical", "hybrid", "nearest", "importing", "model", "opening", "graph")
+_MODULES = ("lexical", "hybrid", "nearest", "importing", "model", "opening", "graph", "survey")
 _PACKAGES = (
     "numpy", "faiss-cpu", "duckdb", "jieba", "rank-bm25", "bm25s", "numba", "lancedb",
     "onnxruntime", "torch",
 )  # fmt: skip
 _SIZES = "10000,100000"
 _QUICK = "10000"
-_ROWS = 13
+_ROWS = 15
 
 
 def main() -> None:

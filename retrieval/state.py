@@ -141,7 +141,7 @@ def _best(facts: Facts, mask: Mask) -> list[int]:
 def _by_weight(facts: Facts, places: list[int]) -> list[int]:
     at, first = np.array(places, np.int64), facts.standing["first"]
     order = np.lexsort((at, -first[at].astype(np.int64), -facts.weight[at]))
-    return at[order].tolist()
+    return [int(place) for place in at[order]]
 
 
 def _newest(facts: Facts, mask: Mask) -> list[int]:

@@ -1,0 +1,107 @@
+"""Row 15, maps: a survey of a whole scope against one plain hybrid query in it."""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import corpus, homes
+from benchmarks.hybrid import Searcher
+from benchmarks.measure import Result, Row, in_turn, milliseconds
+from shiyi.core.ids import derived_id
+from shiyi.core.iterate import batched
+from shiyi.indexer.analyze import analyzer_fingerprint
+from shiyi.indexer.generation import FORMAT
+from shiyi.indexer.indexes import Indexes
+from shiyi.models.tokens import get_counter
+from shiyi.retrieval.asof import Standings
+from shiyi.retrieval.listing import Page
+from shiyi.retrieval.maps import Desk, survey
+from shiyi.retrieval.short_ids import ShortIds
+from shiyi.store import Record, Store
+from shiyi.store.kinds import KINDS
+
+_VERSION = 1
+_SCOPE = "all"
+_BUDGET = 48_000
+_JUDGED = 100_000
+_ROUNDS = 20
+_WRITE = 5000
+_PHASES = 12
+_START = date(2008, 1, 1)
+_NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def rows(sizes: Sequence[int], wanted: set[int]) -> Iterator[Result]:
+    """Measure surveys of scopes of up to 100,000 records."""
+    for size in (size for size in sizes if size <= _JUDGED and 15 in wanted):
+        asked = corpus.queries(2 * _ROUNDS, size)
+        ours = Searcher(_home_of(size), asked, corpus.vectors(size)[1])
+        standings = Standings(ours.store)
+        short = ShortIds(ours.indexes.get(_SCOPE)).of
+        try:
+            found = in_turn(
+                {
+                    "survey": lambda _: _survey(ours.store, standings, short),  # noqa: B023
+                    "search": lambda i: ours.search(_SCOPE, asked[i]),  # noqa: B023
+                },
+                rounds=_ROUNDS,
+                warm=range(_ROUNDS, 2 * _ROUNDS),
+            )
+        finally:
+            ours.close()
+        yield Row(
+            row=15,
+            what=f"survey within {_BUDGET:,} tokens, against a plain hybrid query",
+            size=size,
+            measured=found["survey"] / found["search"],
+            limit=5.0 if size == _JUDGED else None,
+            ours=milliseconds(found["survey"]),
+            peer=milliseconds(found["search"]),
+        )
+
+
+def _survey(store: Store, standings: Standings, short: Callable[[str], str]) -> object:
+    standing = standings.at(_SCOPE, now=_NOW)
+    desk = Desk(
+        store=store, standings=standings, standing=standing, counter=get_counter(),
+        page=Page(budget=_BUDGET, format="markdown"), short=short,
+    )  # fmt: skip
+    return survey(desk)
+
+
+def _home_of(count: int) -> Path:
+    """Return a home of `count` records of every kind in twelve phases, built once and kept."""
+    name = f"records-{_VERSION}-{analyzer_fingerprint()}-{FORMAT}-{count}"
+    home = corpus.cache_directory() / name
+    if not home.exists():
+        building = home.with_suffix(".building")
+        shutil.rmtree(building, ignore_errors=True)
+        with Store(building, create=True) as store:
+            for batch in batched(enumerate(corpus.texts(count)), _WRITE):
+                records = [_record(number, text, count) for number, text in batch]
+                store.write(_SCOPE, lambda t, own=records: t.add_records(own) or {})
+            encoder = homes.StubEncoder()
+            indexes = Indexes(store, lambda: encoder)
+            indexes.reindex(_SCOPE)
+            indexes.close()
+            store.checkpoint()
+        building.rename(home)
+    return home
+
+
+def _record(number: int, text: str, count: int) -> Record:
+    chance = np.random.default_rng(number)
+    day = _START + timedelta(days=number * 6500 // count)
+    dated = number % 10 > 0
+    return Record(
+        scope=_SCOPE, record_id=derived_id(_SCOPE, str(number)), version=1,
+        kind=KINDS[int(chance.integers(len(KINDS)))], layer="core", title=text[:16], gist=text,
+        topics=(text[:2], text[2:4]), salience=int(chance.integers(101)),
+        date_start=day if dated else None, date_end=day if dated else None,
+        date_precision="day" if dated else "unknown",
+        phase=f"phase {number * _PHASES // count}" if number % 3 else None,
+        created_at=_NOW, updated_at=_NOW,
+    )  # fmt: skip
