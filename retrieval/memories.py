@@ -57,7 +57,13 @@ def memories(
         Memory(leader, float(np.sum(kept[nodes])), _beside(index, graph, leader, nodes, reached))
         for leader, nodes in members.items()
     ]
-    return sorted(found, key=lambda one: (-one.score, graph.id_of(one.node)))
+
+    def order(one: Memory) -> tuple[float, int, int, str]:
+        """Of equal ones, what matters more comes first, then what is newer."""
+        row = index.columns.row(reached[one.node])
+        return -one.score, -int(row["salience"]), -int(row["date_end"]), graph.id_of(one.node)
+
+    return sorted(found, key=order)
 
 
 def _beside(

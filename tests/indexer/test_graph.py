@@ -17,7 +17,8 @@ EDGE = st.tuples(ID, st.sampled_from(["about", "names", "supports"]), ID)
 
 def edges_of(graph: Graph) -> set[tuple[str, str, str]]:
     """Return every edge, read at its source; and assert that its target has it, too."""
-    found, mirrored = set(), set()
+    found: set[tuple[str, str, str]] = set()
+    mirrored: set[tuple[str, str, str]] = set()
     for node in range(len(graph)):
         around = graph.neighbours(np.array([node]))
         for target, code in zip(around.targets.tolist(), around.codes.tolist(), strict=True):

@@ -121,6 +121,34 @@ def test_what_is_shown_hit_named_or_replaced_is_no_association(by_words: Any) ->
     assert titles(recall(by_words, "喝茶", filter_=Filter())) == ["new", "gone"]
 
 
+def test_a_memory_has_one_place(by_words: Any) -> None:
+    """A record stands for the words it quotes, a turn for its dialogue, if none of it is shown."""
+    entity(by_words, "tea", "喝茶")
+    by_words.capture("words", "山上", external_id="words")
+    by_words.record("drawn", "那年的事。", title="drawn")
+    tie(by_words, "drawn", "quotes", "words", quoted=True)
+    by_words.captures({"one": "第一句", "two": "第二句"}, session_id="s")
+    by_words.captures({"seen": "喝茶嗎", "unseen": "第三句"}, session_id="t")
+    for name in ("drawn", "words", "one", "two", "unseen"):
+        tie(by_words, "tea", "mentions", name)
+    found = {one.title: one for one in recall(by_words, "喝茶")}
+    dialogue = next(one for title, one in found.items() if title != "drawn")
+
+    assert len(found) == 2
+    assert found["drawn"].also == (derived_id("me", "words"),)
+    assert {dialogue.id, *dialogue.also} == {derived_id("me", "one"), derived_id("me", "two")}
+
+
+def test_equal_associations_go_by_salience_then_date(by_words: Any) -> None:
+    """Not by ids, which say nothing."""
+    entity(by_words, "tea", "喝茶")
+    for name, salience in (("low", 10), ("high", 90), ("middle", 50)):
+        by_words.record(name, f"{name} one", title=name, salience=salience)
+        tie(by_words, name, "about", "tea")
+
+    assert titles(recall(by_words, "喝茶")) == ["high", "middle", "low"]
+
+
 def test_a_hub_gives_no_more_than_a_few_and_the_quiet_tie_comes_first(by_words: Any) -> None:
     """Ten thousand ties to one entity do not drown the one tie to another."""
     entity(by_words, "everyone", "大家")
