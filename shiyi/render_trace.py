@@ -75,7 +75,7 @@ def render_absence(answer: AbsenceResult) -> str:
 def _trace(trace: Trace) -> Iterator[str]:
     error = f" ({trace.error})" if trace.error else ""
     yield f"{trace.operation} at {trace.at[:19]}: {trace.outcome}{error}"
-    options = {k: v for k, v in trace.request.items() if k not in {"text", "topic"}}
+    options = {k: v for k, v in trace.request.items() if v != [] and k not in {"text", "topic"}}
     if options:
         yield f"asked with  {visible(', '.join(f'{k}={_plain(v)}' for k, v in options.items()))}"
     tokens = f", {counted(trace.tokens, 'tokens')}" if trace.tokens is not None else ""

@@ -10,7 +10,8 @@ from shiyi.core.settings import Settings, home_directory, load_settings
 
 @pytest.fixture(autouse=True)
 def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HOME", "MODEL", "SCOPE", "TOKENS", "QUERY_PROMPT", "PASSAGE_PROMPT"):
+    for name in ("HOME", "MODEL", "SCOPE", "TOKENS", "QUERY_PROMPT", "PASSAGE_PROMPT", "TRACES",
+                 "TRACE_DAYS", "TRACE_MOST"):  # fmt: skip
         monkeypatch.delenv(f"SHIYI_{name}", raising=False)
 
 
@@ -26,6 +27,26 @@ def test_what_is_given_wins_over_environment_over_file(
     settings = load_settings(tmp_path, tokens="o200k", query_prompt=None)
 
     assert settings == Settings(scope="文件", model="/a/model", tokens="o200k", query_prompt="")
+
+
+def test_numbers_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are read as numbers, or refused by name."""
+    monkeypatch.setenv("SHIYI_TRACE_DAYS", "7")
+    assert load_settings(tmp_path).trace_days == 7
+    monkeypatch.setenv("SHIYI_TRACE_DAYS", "soon")
+    with pytest.raises(UsageError, match="SHIYI_TRACE_DAYS is a whole number"):
+        load_settings(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("trace_most = 0", "trace_most is a number from 1"), ('traces = "yes"', 'is "on" or')],
+)
+def test_values_out_of_range_are_refused(tmp_path: Path, content: str, message: str) -> None:
+    """The setting is named, with what it may be."""
+    (tmp_path / "settings.toml").write_text(content)
+    with pytest.raises(UsageError, match=message):
+        load_settings(tmp_path)
 
 
 def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
@@ -47,6 +68,8 @@ def test_a_byte_order_mark_is_no_error(tmp_path: Path) -> None:
         (b'scope = "\xff"', "not valid TOML"),
         (b"colour = 1", "unknown setting 'colour'; known: model, passage_prompt"),
         (b"scope = 1", "scope is a text in quotes, not int"),
+        (b'trace_days = "30"', "trace_days is a whole number, not str"),
+        (b"trace_days = true", "trace_days is a whole number, not bool"),
         (b"[model]\nname = 'x'", "model is a text in quotes, not dict"),
         (None, "cannot be read"),
     ],
