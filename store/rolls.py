@@ -14,15 +14,6 @@ from shiyi.store.kinds import DATE_PRECISIONS, KINDS, LAYERS, STATUSES
 
 NO_DAY = -(2**31)  # days since 1970 of what has no date
 NEVER = 2**63 - 1  # microseconds since 1970
-_UNKNOWN = 255
-
-
-def _coded(column: str, names: Sequence[str]) -> str:
-    """Return the position of a value among `names`, which are ours, as a small number."""
-    cases = " ".join(f"WHEN '{name}' THEN {place}" for place, name in enumerate(names))
-    return f"CASE {column} {cases} ELSE {_UNKNOWN} END::UTINYINT AS {column}"
-
-
 _LINKS = "SELECT src, rel, dst FROM links WHERE scope = $scope"
 # The links of one source stand in the order of its changes.
 _LINKS_THEN = """
@@ -44,18 +35,20 @@ _LINKS_THEN = """
     ) AS version ON version.src = link.src AND version.changed_at = written.changed_at
     WHERE coalesce(version.updated_at, written.changed_at) <= $as_of
 """
-_ROLL = f"""
-    SELECT record_id AS id, {_coded("kind", KINDS)}, {_coded("layer", LAYERS)},
-           {_coded("status", STATUSES)}, salience::UTINYINT AS salience,
-           coalesce(date_start - DATE '1970-01-01', {NO_DAY})::INTEGER AS first,
-           coalesce(coalesce(date_end, date_start) - DATE '1970-01-01', {NO_DAY})::INTEGER AS last,
-           {_coded("date_precision", DATE_PRECISIONS)},
+_ROLL = """
+    SELECT record_id AS id, (list_position($kinds, kind) - 1)::UTINYINT AS kind,
+           (list_position($layers, layer) - 1)::UTINYINT AS layer,
+           (list_position($statuses, status) - 1)::UTINYINT AS status,
+           salience::UTINYINT AS salience,
+           coalesce(date_start - DATE '1970-01-01', $no_day)::INTEGER AS first,
+           coalesce(coalesce(date_end, date_start) - DATE '1970-01-01', $no_day)::INTEGER AS last,
+           (list_position($precisions, date_precision) - 1)::UTINYINT AS date_precision,
            CASE WHEN phase IS NULL THEN 0 ELSE hash(phase) END::UBIGINT AS phase,
-           coalesce(epoch_us(expires_at), {NEVER}) AS expires,
-           record_id IN (SELECT src FROM ({{links}}) WHERE rel = 'quotes') AS sourced
-    FROM records WHERE scope = $scope {{then}}
+           coalesce(epoch_us(expires_at), $never) AS expires,
+           record_id IN (SELECT src FROM ({links}) WHERE rel = 'quotes') AS sourced
+    FROM records WHERE scope = $scope {then}
     QUALIFY version = max(version) OVER (PARTITION BY record_id) ORDER BY record_id
-"""  # noqa: S608
+"""
 _PHASES = """
     SELECT DISTINCT phase, hash(phase)::UBIGINT FROM records
     WHERE scope = $scope AND phase IS NOT NULL {then} ORDER BY phase
@@ -116,65 +109,74 @@ class Rolls:
         first and last (days since 1970, or NO_DAY), phase (a number that `phases` names; 0
         without one), expires (microseconds, or NEVER), sourced (it quotes a capture).
         """
-        return self._database.columns(*_asked(_ROLL, scope, as_of))
+        query, values = _asked(
+            _ROLL, scope, as_of, kinds=list(KINDS), layers=list(LAYERS), statuses=list(STATUSES),
+            precisions=list(DATE_PRECISIONS), no_day=NO_DAY, never=NEVER,
+        )  # fmt: skip
+        return self._database.columns(query, values)
 
     def phases(self, scope: str, as_of: datetime | None = None) -> dict[int, str]:
         """Return the names of all phases, by their number in the roll."""
-        return {key: name for name, key in self._database.rows(*_asked(_PHASES, scope, as_of))}
+        return {key: name for name, key in self._rows(_PHASES, scope, as_of)}
 
     def topic_counts(
         self, scope: str, ids: Sequence[str] | None = None, as_of: datetime | None = None
     ) -> dict[str, int]:
         """Return how many of `ids`, or of all active records, have each topic, most first."""
-        asked = _asked(_TOPIC_COUNTS, scope, as_of, ids=ids if ids is None else list(ids))
-        return dict(self._database.rows(*asked))
+        wanted = ids if ids is None else list(ids)
+        return dict(self._rows(_TOPIC_COUNTS, scope, as_of, ids=wanted))
 
     def names(
         self, scope: str, kind: str, as_of: datetime | None = None
     ) -> list[tuple[str, tuple[str, ...]]]:
         """Return the id, and the title and aliases, of each active record of a kind."""
-        rows = self._database.rows(*_asked(_NAMES, scope, as_of, kind=kind))
+        rows = self._rows(_NAMES, scope, as_of, kind=kind)
         return [(id_, (title, *aliases)) for id_, title, aliases in rows]
 
     def with_words(self, scope: str, pattern: str, as_of: datetime | None = None) -> list[str]:
         """Return the ids of the records whose title, gist or detail an RE2 pattern matches."""
-        return self._ids(*_asked(_WORDED, scope, as_of, pattern=pattern))
+        return [row[0] for row in self._rows(_WORDED, scope, as_of, pattern=pattern)]
 
     def with_topics(
         self, scope: str, topics: Sequence[str], as_of: datetime | None = None
     ) -> list[str]:
         """Return the ids of the records that have any of the topics, as they are written."""
-        return self._ids(*_asked(_TOPICAL, scope, as_of, topics=list(topics)))
+        return [row[0] for row in self._rows(_TOPICAL, scope, as_of, topics=list(topics))]
 
     def attributes(
         self, scope: str, kinds: Sequence[str], names: Sequence[str], as_of: datetime | None = None
     ) -> dict[str, tuple[str | None, ...]]:
         """Return some attributes of every record of these kinds that has any, by id."""
         paths = [f"$.{name}" for name in names]
-        asked = _asked(_ATTRIBUTES, scope, as_of, kinds=list(kinds), paths=paths)
-        return {id_: tuple(values) for id_, values in self._database.rows(*asked)}
+        rows = self._rows(_ATTRIBUTES, scope, as_of, kinds=list(kinds), paths=paths)
+        return {id_: tuple(values) for id_, values in rows}
 
     def edges(
         self, scope: str, rels: Sequence[str], as_of: datetime | None = None
     ) -> list[tuple[str, str, str]]:
         """Return the links of these relations as (src, rel, dst), each edge once."""
-        asked = _asked(_EDGES, scope, as_of, rels=list(rels))
-        return [(src, rel, dst) for src, rel, dst in self._database.rows(*asked)]
+        rows = self._rows(_EDGES, scope, as_of, rels=list(rels))
+        return [(src, rel, dst) for src, rel, dst in rows]
 
     def arrivals(
         self, scope: str, rels: Sequence[str], as_of: datetime | None = None
     ) -> dict[str, int]:
         """Return of how many sources such links arrive at each target."""
-        return dict(self._database.rows(*_asked(_ARRIVALS, scope, as_of, rels=list(rels))))
+        return dict(self._rows(_ARRIVALS, scope, as_of, rels=list(rels)))
 
     def sources(
         self, scope: str, ids: Sequence[str], rels: Sequence[str], as_of: datetime | None = None
     ) -> list[str]:
         """Return the sources of such links to any of `ids`."""
-        return self._ids(*_asked(_SOURCES, scope, as_of, ids=list(ids), rels=list(rels)))
+        return [
+            row[0] for row in self._rows(_SOURCES, scope, as_of, ids=list(ids), rels=list(rels))
+        ]
 
-    def _ids(self, query: str, values: dict[str, Any]) -> list[str]:
-        return [row[0] for row in self._database.rows(query, values)]
+    def _rows(
+        self, query: str, scope: str, as_of: datetime | None, **values: Any
+    ) -> list[tuple[Any, ...]]:
+        query, values = _asked(query, scope, as_of, **values)
+        return self._database.rows(query, values)
 
 
 def _asked(
