@@ -163,19 +163,18 @@ def test_a_cursor_of_another_request_is_refused() -> None:
     cursor = pack_sections(sections, 300, counter, frame("json")).truncated.resume
     assert cursor is not None
     fewer = sections_of([drafts[0][:29]], "json")
-    for bad in (
-        lambda: pack_sections(sections, 300, counter, frame("json", "two"), resume=cursor),
-        lambda: pack_sections(fewer, 300, counter, frame("json"), resume=cursor),
-        lambda: pack_sections(
-            sections_of(drafts, "markdown"), 300, counter, frame("markdown"), resume=cursor
-        ),
+    other = [
+        (sections, frame("json", "two"), cursor),
+        (fewer, frame("json"), cursor),
+        (sections_of(drafts, "markdown"), frame("markdown"), cursor),
         *(
-            lambda text=text: pack_sections(sections, 300, counter, frame("json"), resume=text)
+            (sections, frame("json"), text)
             for text in ("", "x", cursor[:-2], cursor[:12] + "999", "９" * 14, "1" * 30)
         ),
-    ):
+    ]
+    for shown, around, text in other:
         with pytest.raises(UsageError, match="another request"):
-            bad()
+            pack_sections(shown, 300, counter, around, resume=text)
 
 
 def test_what_does_not_fit_steps_down() -> None:
