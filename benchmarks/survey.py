@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from shiyi.retrieval.asof import Standings
 from shiyi.retrieval.listing import Page
 from shiyi.retrieval.maps import Desk, survey
 from shiyi.retrieval.short_ids import ShortIds
-from shiyi.store import Record, Store
+from shiyi.store import Record, Store, Transaction
 from shiyi.store.kinds import KINDS
 
 _VERSION = 1
@@ -81,8 +82,7 @@ def _home_of(count: int) -> Path:
         shutil.rmtree(building, ignore_errors=True)
         with Store(building, create=True) as store:
             for batch in batched(enumerate(corpus.texts(count)), _WRITE):
-                records = [_record(number, text, count) for number, text in batch]
-                store.write(_SCOPE, lambda t, own=records: t.add_records(own) or {})
+                _write(store, [_record(number, text, count) for number, text in batch])
             encoder = homes.StubEncoder()
             indexes = Indexes(store, lambda: encoder)
             indexes.reindex(_SCOPE)
@@ -90,6 +90,14 @@ def _home_of(count: int) -> Path:
             store.checkpoint()
         building.rename(home)
     return home
+
+
+def _write(store: Store, records: list[Record]) -> None:
+    def act(transaction: Transaction) -> dict[str, Any]:
+        transaction.add_records(records)
+        return {}
+
+    store.write(_SCOPE, act)
 
 
 def _record(number: int, text: str, count: int) -> Record:
