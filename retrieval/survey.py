@@ -8,6 +8,7 @@ near to it worth more, by the scores of search, and so shown first and in place 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -209,9 +210,8 @@ def _followups(view: View, due: Mapping[int, int], context: Mapping[int, str]) -
     """Return what is overdue, due today or soon, in the order of the due dates."""
     weight, today = view.weight, view.standing.today()
     drafts = []
-    for place, day in sorted(due.items(), key=lambda one: (one[1], one[0])):
-        if day > today + SOON:
-            break
+    near = sorted((day, place) for place, day in due.items() if day <= today + SOON)
+    for day, place in near[-view.room.names :]:  # of very many, the latest
         when = "overdue" if day < today else "today" if day == today else "soon"
         more: dict[str, object] = {"due": day_of(day).isoformat(), "when": when}
         if place in context:
@@ -281,10 +281,10 @@ def _topics(store: Store, standings: Standings, view: View) -> list[Listing]:
     else:
         ids = standing["id"][view.among].tolist()
         counts = store.rolls.topic_counts(standing.scope, ids, standing.as_of)
-    most = max(counts.values(), default=1)
+    most = next(iter(counts.values()), 1)
     worth = {
         topic: count / most + (_HIT if view.words and view.words & set(terms(topic)) else 0.0)
-        for topic, count in list(counts.items())[: 10 * view.room.names]
+        for topic, count in islice(counts.items(), 10 * view.room.names)
     }
     best = sorted(worth, key=lambda topic: (-worth[topic], topic))[: view.room.names]
     entries = [
