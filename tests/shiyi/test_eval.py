@@ -577,7 +577,7 @@ def test_datasets_are_listed(run: Run, small: Path, home: Path) -> None:
     assert listed[2]["views"] == ["main", "hant"]
     assert "qrels.tsv" in listed[1]["problem"]
     assert "main, hans, hant" in answer.out
-    assert run("eval", "datasets", "--json").json["datasets"][0]["documents"] == 732
+    assert run("eval", "datasets", "--json").json["datasets"][0]["documents"] == 848
     assert not home.exists()
 
 
