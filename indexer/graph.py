@@ -149,6 +149,11 @@ class Graph:
 
     def find(self, id_: str) -> int | None:
         """Return the node of an id, or None when nothing is tied to it."""
+        node = self._known(id_)
+        return None if node is None or self._changed.get(node) == set() else node
+
+    def _known(self, id_: str) -> int | None:
+        """Return the number of an id, whether or not it has edges left, or None."""
         number = self._numbers.get(id_)
         if number is not None:
             return number
@@ -223,7 +228,7 @@ class Graph:
             self._weights = None
 
     def _number(self, id_: str) -> int:
-        known = self.find(id_)
+        known = self._known(id_)
         if known is not None:
             return known
         number = self._numbers[id_] = len(self)

@@ -59,7 +59,7 @@ def test_what_came_since_is_as_if_it_had_been_built(
 def test_the_edges_of_one_relation_are_replaced(
     base: list[tuple[str, str, str]], id_: str, others: set[str], backward: bool
 ) -> None:
-    """What a text names is what it names now; all other edges stay."""
+    """What a text names is what it names now, all other edges stay, and the rest is forgotten."""
     graph = Graph(GraphArrays.of(base))
     graph.replace(id_, "names", others, backward=backward)
     end = 2 if backward else 0
@@ -67,6 +67,12 @@ def test_the_edges_of_one_relation_are_replaced(
     fresh = {(o, "names", id_) if backward else (id_, "names", o) for o in others - {id_}}
 
     assert edges_of(graph) == kept | fresh
+    whole = Graph(GraphArrays.of(kept | fresh))
+    assert {one for one in IDS if graph.find(one) is not None} == {
+        one for one in IDS if whole.find(one) is not None
+    }
+    seeds = dict.fromkeys(IDS, 1.0)
+    assert shares(graph, seeds) == shares(whole, seeds)
 
 
 def test_a_file_and_what_was_written_are_the_same(tmp_path: Any) -> None:

@@ -175,6 +175,22 @@ def test_nothing_is_brought_to_mind_by_nothing(by_words: Any) -> None:
     assert recall(by_words, "阿嬤") == []
 
 
+@pytest.mark.parametrize("title", ["喝茶小鋪", "阿嬤"])
+def test_a_hit_that_is_tied_to_nothing_takes_no_share(by_words: Any, title: str) -> None:
+    """Be it that it names only itself, or that nothing else names it any more."""
+    by_words.capture("after", "喝茶喝茶", previous="before")
+    by_words.capture("before", "阿嬤好多了")
+    alone = by_words.record("shop", "喝茶小鋪。", kind="entity", title=title)
+    recall(by_words, "喝茶")
+    edit(by_words.store, "me", alone, {"title": "喝茶館"})
+    live = recall(by_words, "喝茶", shown=2)
+    by_words.indexes.reindex("me", keywords_only=True, full=True)
+
+    assert alone in {hit.id for hit in by_words.search("喝茶", filter=ACTIVE).hits[:2]}
+    assert titles(live) == ["阿嬤好多了"]
+    assert recall(by_words, "喝茶", shown=2) == live
+
+
 def test_no_association_crosses_scopes(by_words: Any) -> None:
     """The same names and ids in another scope are another graph."""
     entity(by_words, "tea", "喝茶")
