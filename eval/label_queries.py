@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from shiyi.core.errors import NotFoundError, UsageError
@@ -32,6 +33,11 @@ def read_queries(path: Path) -> list[Query]:
             if queries.setdefault(query.id, query) != query:
                 raise UsageError(f"Line {number} gives another text to an id that came before.")
     return list(queries.values())
+
+
+def queries_of(texts: Iterable[str]) -> list[Query]:
+    """Return a query for each text, once, with the id that a file of queries would give it."""
+    return [Query(id=_id_of(text), text=text) for text in dict.fromkeys(texts)]
 
 
 def _read_query(line: str, number: int, *, as_json: bool) -> Query:

@@ -98,8 +98,8 @@ class EvalLabelRequest(Request):
     """Judge by hand."""
 
     queries: Place = Field(
-        description="a text file of queries, one a line, or a .jsonl with text and _id; traces of "
-        "searches are not taken yet",
+        description="a text file of queries, one a line, or a .jsonl with text and _id; or the "
+        "word traces: what was searched for lately",
         json_schema_extra=ARGUMENT,
     )
     directory: Place = Field(

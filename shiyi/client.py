@@ -632,8 +632,8 @@ class Scope:
     ) -> "responses.EvalLabelResult":
         """Judge by hand what a scope answers to queries of yours, for a set of your own.
 
-        queries: a text file of queries, one a line, or a .jsonl with text and _id; traces of
-            searches are not taken yet.
+        queries: a text file of queries, one a line, or a .jsonl with text and _id; or the word
+            traces: what was searched for lately.
         directory: where the judgements are kept, to go on from.
         system: what finds the documents to judge: hybrid, keyword, dense; all that work by
             default.

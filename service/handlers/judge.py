@@ -3,17 +3,19 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from shiyi.core.errors import UsageError
+from shiyi.core.errors import NotFoundError, UsageError
 from shiyi.eval.dataset import Document, Query
 from shiyi.eval.label import LabelSession, Pool, build_pool, check_target
 from shiyi.eval.label_keys import run_labelling
-from shiyi.eval.label_queries import read_queries
+from shiyi.eval.label_queries import queries_of, read_queries
 from shiyi.eval.writing import writing
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
 from shiyi.service.invoke import invoke
 from shiyi.service.session import Session
 
+TRACES = "traces"  # in place of a file; a file of that name is ./traces
+_NEWEST = 1000
 _UNBOUNDED = 10_000_000  # tokens
 _WITHOUT_MODEL: tuple[ask.Channel, ...] = ("keyword",)
 _ALL: tuple[ask.Channel, ...] = ("hybrid", "keyword", "dense")
@@ -23,7 +25,7 @@ def handle_eval_label(
     session: Session, scope: str, request: ask.EvalLabelRequest
 ) -> answer.EvalLabelResult:
     """Pool what is found for each query, have it judged, and write the labelled set if asked."""
-    queries = read_queries(Path(request.queries).expanduser())
+    queries = _queries(session, scope, request.queries)
     target = Path(request.export).expanduser().absolute() if request.export else None
     if target is not None:  # said before somebody judges for an hour
         check_target(target)
@@ -54,6 +56,20 @@ def handle_eval_label(
         directory=str(directory), done=progress.done, total=progress.total, exported=exported,
         notes=notes,
     )  # fmt: skip
+
+
+def _queries(session: Session, scope: str, given: str) -> list[Query]:
+    """Return the queries of a file, or those that were asked in this scope, newest first."""
+    if given != TRACES:
+        return read_queries(Path(given).expanduser())
+    _ = session.store  # only who owns the home reads its traces
+    asked = session.traces.newest(scope, _NEWEST)
+    queries = queries_of(
+        trace["request"]["text"] for trace in asked if trace.get("operation") == "search"
+    )
+    if not queries:
+        raise NotFoundError(f"No search in {scope} has left a trace; give a file of queries.")
+    return queries
 
 
 class _Pooled:

@@ -536,6 +536,22 @@ def test_label_changes_no_memory(run: Run, asked: Path) -> None:
     assert run("status", "--json").json["last_change"] == before
 
 
+def test_label_takes_what_was_searched_for(run: Run, asked: Path) -> None:
+    """The word traces stands for the searches of this scope, each once; the judging leaves none."""
+    del asked  # only for the memories that it makes
+    none = run("eval", "label", "traces", "--in", "judged", stdin=b"q\n")
+    for text in ("花生過敏", "花生過敏", "鑰匙 書架"):
+        run("search", text)
+
+    first = run("eval", "label", "traces", "--in", "judged", "--json", stdin=b"1\n")
+    again = run("eval", "label", "traces", "--in", "judged", "--json", stdin=b"1\n")
+
+    assert (none.code, first.code) == (1, 0)
+    assert "left a trace" in none.err
+    assert "花生過敏" in first.err + again.err
+    assert (first.json["done"], again.json["done"]) == (1, 2)
+
+
 def test_label_as_json_shows_on_the_other_stream(run: Run, asked: Path) -> None:
     """The answer is one object; what is to be judged goes to standard error."""
     answer = run("eval", "label", asked, "--in", "judged", "--json", stdin=b"1\n")
