@@ -3,8 +3,6 @@
 A whole id costs 17 tokens, 8 of its characters cost 6.
 """
 
-import numpy as np
-
 from shiyi.core.ids import LEAST_SHORT
 from shiyi.indexer.index import ScopeIndex
 
@@ -20,8 +18,8 @@ class ShortIds:
         name = id_.encode("ascii")
         shared = 0
         for ids in self._sorted:
-            first = int(np.searchsorted(ids, name, side="left"))
-            last = int(np.searchsorted(ids, name, side="right"))
+            first = int(ids.searchsorted(name))
+            last = int(ids.searchsorted(name, side="right"))
             for place in (first - 1, last):
                 if 0 <= place < len(ids):
                     shared = max(shared, _shared(id_, ids[place].decode("ascii")))
