@@ -285,10 +285,7 @@ def _nothing(findings: Iterable[Finding]) -> str:
 
 
 def _fingerprint(asked: Deep) -> str:
-    questions = [
-        [one.text, one.limit, one.weak, sorted(one.channels), repr(one.filter)]
-        for one in asked.queries
-    ]
+    questions = [one.told() for one in asked.queries]
     return fingerprint_of("deep", questions, list(asked.ids), asked.neighbours)
 
 

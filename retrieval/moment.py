@@ -34,7 +34,7 @@ class Moment:
         """Return the cards that were there, as they were, those of records in doubt marked."""
         if not self:
             return dict(drafts)
-        as_of = self.standing.as_of if self.standing else None
+        as_of = None if self.standing is None else self.standing.as_of
         heads = store.heads(index.scope, [id_ for id_ in drafts if _is_record(index, id_)],
                             as_of=as_of)  # fmt: skip
         found: dict[str, CardDraft] = {}

@@ -302,12 +302,9 @@ def _tell(trace: Tracer, packed: Packed, records: dict[str, _Placed]) -> None:
 
 
 def _fingerprint(asked: Probe) -> str:
-    questions = [
-        [one.text, one.limit, one.weak, sorted(one.channels), repr(one.filter)]
-        for one in asked.queries
-    ]
+    questions = [one.told() for one in asked.queries]
     window, standing = asked.moment.window, asked.moment.standing
-    then = str(standing.as_of) if standing else None
+    then = None if standing is None else str(standing.as_of)
     return fingerprint_of("probe", questions, list(asked.ids), repr(window), then)
 
 

@@ -1,8 +1,9 @@
 """A question as it is asked, and what it is read as."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from typing import Any
 
 from shiyi.core.errors import UsageError
 from shiyi.indexer.analyze import only_identifiers, terms
@@ -34,6 +35,12 @@ class Query:
     channels: frozenset[str] = frozenset({"lexical", "dense"})
     without: frozenset[str] = frozenset()
     now: datetime | None = None
+
+    def told(self) -> list[Any]:
+        """Return what tells this question from others, the same in every process."""
+        given = [getattr(self.filter, one.name) for one in fields(self.filter)]
+        seen = [sorted(one) if isinstance(one, frozenset) else str(one) for one in given]
+        return [self.text, self.limit, self.weak, sorted(self.channels), seen]
 
 
 @dataclass(frozen=True, slots=True)

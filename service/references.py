@@ -35,6 +35,18 @@ def whole(session: Session, scope: str, reference: str) -> str:
     return _meant(session, scope, reference) or reference
 
 
+def whole_capture(session: Session, scope: str, reference: str) -> str:
+    """Return the id of the capture that is meant, or the reference itself when nothing here is.
+
+    A name that a record has as well means the capture. Raises UsageError for the beginning of
+    several ids.
+    """
+    capture_id = capture_id_of(scope, reference)
+    if session.store.capture(scope, capture_id) is not None:
+        return capture_id
+    return whole(session, scope, reference)
+
+
 def _meant(session: Session, scope: str, text: str) -> str | None:
     """Return the id of what a text names: by id or name first, then by the beginning of an id."""
     store = session.store

@@ -1,9 +1,12 @@
 """Relating: derived records, and how they belong together."""
 
+from dataclasses import replace
+
 from shiyi.lifecycle.readers.quotes import quote_of
 from shiyi.lifecycle.relate import add_record, link, supersede
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
+from shiyi.service.references import whole, whole_capture
 from shiyi.service.session import Session
 
 
@@ -12,7 +15,10 @@ def handle_add_record(
 ) -> answer.AddRecordResult:
     """Keep a derived record."""
     statement = {**request.statement(), "status": request.status, "reason": request.reason}
-    quotes = [quote_of(one) for one in request.quotes]
+    quotes = [
+        replace(quote, capture=whole_capture(session, scope, quote.capture))
+        for quote in map(quote_of, request.quotes)
+    ]
     result = add_record(
         session.store,
         scope,
@@ -26,7 +32,9 @@ def handle_add_record(
 
 def handle_link(session: Session, scope: str, request: ask.LinkRequest) -> answer.LinkResult:
     """Tie two memories together."""
-    result = link(session.store, scope, request.src, request.rel, request.dst, key=request.key)
+    meant = whole_capture if request.rel == "quotes" else whole
+    src, dst = whole(session, scope, request.src), meant(session, scope, request.dst)
+    result = link(session.store, scope, src, request.rel, dst, key=request.key)
     return answer.LinkResult(**result)
 
 
@@ -37,8 +45,8 @@ def handle_supersede(
     result = supersede(
         session.store,
         scope,
-        request.old,
-        request.new,
+        whole(session, scope, request.old),
+        whole(session, scope, request.new),
         reason=request.reason,
         if_match=request.if_match,
         key=request.key,

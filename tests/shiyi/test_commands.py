@@ -1,5 +1,6 @@
 """Every command: what it says, in words and as JSON, and with which exit code it ends."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,55 @@ def test_show_of_words_names_what_quotes_them(run: Run, kept: Run) -> None:
 
     assert ALLERGY in shown.out
     assert f"quotes ← {one['record_id']} [0, {len(ALLERGY)})" in shown.out
+
+
+def test_a_cursor_goes_on_in_another_process(run: Run, kept: Run, shell: Run) -> None:
+    """What one command left out, the next one shows, however its process orders sets."""
+    for n in range(40):
+        kept(f"第{n}次去爬山，山上的雲很低，走了很久才下來。")
+    for command in ("probe", "deep"):
+        words = [command, "爬山", "--only", "captures", "--budget", "300", "--json"]
+        first = json.loads(shell(*words, env={"PYTHONHASHSEED": "1"}).stdout)
+        words += ["--resume", first["truncated"]["resume"]]
+        for seed in ("1", "2", "3"):
+            second = shell(*words, env={"PYTHONHASHSEED": seed})
+            assert second.returncode == 0, second.stderr
+            rooms = {"probe": "records", "deep": "fragments"}
+            shown, more = (
+                {one["id"] for one in page[rooms[command]]}
+                for page in (first, json.loads(second.stdout))
+            )
+            assert more
+            assert not shown & more
+
+
+def test_the_beginning_of_an_id_stands_for_it_in_what_relates(run: Run, tmp_path: Path) -> None:
+    """link, supersede and the quotes of add-record take what the maps and cards print."""
+    source = tmp_path / "a.jsonl"
+    source.write_text(
+        "".join(
+            f'{{"type": "capture", "id": "{n}", "text": "句{n}"}}\n'
+            f'{{"type": "record", "id": "{n}", "kind": "fact", "title": "事{n}", '
+            f'"quotes": [{{"capture": "{n}"}}]}}\n'
+            for n in (1, 2)
+        ),
+        "utf-8",
+    )
+    assert run("import", source).code == 0
+    old, new = (run("show", n, "--json").json["record"]["record_id"] for n in (1, 2))
+    quoted = run("show", old, "--json").json["links"][0]["dst"]
+    assert len({old[:8], new[:8], quoted[:8]}) == 3
+
+    tied = run("link", old[:8], "contradicts", new[:8].lower(), "--json").json
+    assert (tied["src"], tied["dst"]) == (old, new)
+    for name in (quoted[:8], "1"):  # a name means the capture where words are quoted
+        assert run("link", new[:8], "quotes", name, "--json").json["dst"] == quoted
+    made = run("add-record", "--kind", "fact", "--title", "三",
+               "--quote", f'{{"capture": "{quoted[:8]}"}}')  # fmt: skip
+    assert made.code == 0, made.err
+    held = run("supersede", old[:8], new[:8], "--json").json
+    assert (held["old"], held["new"]) == (old, new)
+    assert run("supersede", old[:8], "7ZZZZZZZ").code == 1
 
 
 def test_names_of_the_source_stand_for_ids(run: Run, tmp_path: Path) -> None:

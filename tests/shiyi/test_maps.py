@@ -33,3 +33,16 @@ def test_nothing_found_is_exit_code_one(run: Callable[..., Any]) -> None:
     assert empty.code == 1
     assert "outcome: empty" in empty.out
     assert bad.err == "shiyi: A window cannot end before it starts; swap its two ends.\n"
+
+
+def test_before_everything_there_is_nothing(run: Callable[..., Any]) -> None:
+    """As of a time before all records, the words kept since are not shown either."""
+    run("remember", "我對花生過敏", "--kind", "preference")
+    run("remember", "花生要藏好", "--words-only")
+
+    for words in (("survey",), ("catalog",), ("recall",), ("probe", "花生")):
+        assert run(*words).code == 0
+        told = run(*words, "--as-of", "1900-01-01")
+        assert told.code == 1
+        assert "outcome: empty" in told.out
+    assert run("probe", "花生", "--as-of", "2999-01-01").code == 0
