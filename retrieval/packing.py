@@ -161,8 +161,8 @@ def pack_sections(
 
     order: `top` fills from the top with the largest forms instead, to compare with.
 
-    Raises UsageError for a budget under MIN_BUDGET or too small for the frame, and for a cursor
-    of another request.
+    Raises UsageError for a budget under MIN_BUDGET or too small for the frame or for what comes
+    after the cursor, and for a cursor of another request.
     """
     if budget < MIN_BUDGET:
         raise UsageError(f"The budget is {budget} tokens; give at least {MIN_BUDGET}.")
@@ -180,6 +180,10 @@ def pack_sections(
             "give at least that."
         )
     forms = _fit([step for step in steps if (step.section, step.item) not in before], costs, room)
+    if resume is not None and not forms and skipped < len(names):
+        raise UsageError(
+            "What comes next does not fit the budget; give a larger one, or read it by its id."
+        )
     left = _left(sections, forms, before, f"{owner}{skipped + len(forms)}")
     return _written(sections, forms, left, counter, frame)
 

@@ -155,6 +155,20 @@ def test_the_cursor_goes_on_exactly_there(
     assert left == sum(len(page.shown) for page in pages[1:])
 
 
+def test_a_cursor_that_cannot_go_on_says_so() -> None:
+    """Where what comes next is too large for the budget, nobody is sent round in a circle."""
+    drafts: Drafts = [[(1.0, ["今天 " * 400])] * 2]
+    sections = sections_of(drafts, "json")
+    cursor = pack_sections(sections, 250, get_counter(), frame("json")).truncated.resume
+
+    with pytest.raises(UsageError, match="does not fit the budget; give a larger one"):
+        pack_sections(sections, 250, get_counter(), frame("json"), resume=cursor)
+
+    assert (
+        len(pack_sections(sections, 2500, get_counter(), frame("json"), resume=cursor).shown) == 2
+    )
+
+
 def test_a_cursor_of_another_request_is_refused() -> None:
     """Neither another question, another format, another content nor plain nonsense."""
     drafts: Drafts = [[(1.0, ["x" * 200])] * 30]
