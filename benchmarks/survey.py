@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,8 @@ def rows(sizes: Sequence[int], wanted: set[int]) -> Iterator[Result]:
         try:
             found = in_turn(
                 {
-                    "survey": lambda _: _survey(ours.store, standings, short),  # noqa: B023
-                    "search": lambda i: ours.search(_SCOPE, asked[i]),  # noqa: B023
+                    "survey": partial(_survey, ours.store, standings, short),
+                    "search": partial(_search, ours, asked),
                 },
                 rounds=_ROUNDS,
                 warm=range(_ROUNDS, 2 * _ROUNDS),
@@ -64,7 +65,13 @@ def rows(sizes: Sequence[int], wanted: set[int]) -> Iterator[Result]:
         )
 
 
-def _survey(store: Store, standings: Standings, short: Callable[[str], str]) -> object:
+def _search(ours: Searcher, asked: Sequence[str], position: int) -> object:
+    return ours.search(_SCOPE, asked[position])
+
+
+def _survey(
+    store: Store, standings: Standings, short: Callable[[str], str], _position: int
+) -> object:
     standing = standings.at(_SCOPE, now=_NOW)
     desk = Desk(
         store=store, standings=standings, standing=standing, counter=get_counter(),

@@ -125,7 +125,7 @@ def best(summaries: Iterable[Summary], column: Column) -> float | None:
     """Return the best value in a column, or None when all are the same."""
     given = (one.measures.get(column.name) for one in summaries)
     values = {round(value, 3) for value in given if value is not None}
-    if len(values) < 2:  # noqa: PLR2004
+    if len(values) <= 1:
         return None
     return min(values) if column.lower_is_better else max(values)
 

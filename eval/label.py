@@ -13,6 +13,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -211,8 +212,7 @@ class LabelSession(Closable):
         try:
             with owner_only(), self._file.open("ab", buffering=0) as file:
                 try:
-                    if file.write(line) != len(line):
-                        raise OSError("the disk is full")  # noqa: TRY301
+                    _write_whole(file, line)
                     os.fsync(file.fileno())
                 except OSError:
                     file.truncate(self._size)
@@ -269,3 +269,8 @@ def _each(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     for row in rows:
         made = json.dumps(row, ensure_ascii=False)
         yield (made if made.isprintable() else json.dumps(row)) + "\n"
+
+
+def _write_whole(file: FileIO, line: bytes) -> None:
+    if file.write(line) != len(line):
+        raise OSError("the disk is full")

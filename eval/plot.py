@@ -30,6 +30,7 @@ _MARKS = (
     "M0-5V5M-5 0H5",
 )
 _DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2", "1 2")
+_CLOSE = 5  # tenths; over fewer, each tenth gets a tick
 _FILLED = 4  # the marks from here on are strokes
 
 
@@ -155,17 +156,17 @@ def _range(values: Iterable[float]) -> tuple[int, int, int]:
     found = list(values)
     low = max(0, math.floor(min(found, default=0) * 10 + 1e-9))
     high = max(1, math.ceil(max(found, default=1) * 10 - 1e-9))
-    step = 1 if high - low <= 5 else 2  # noqa: PLR2004
+    step = 1 if high - low <= _CLOSE else 2
     low -= low % step
     high += -high % step
-    if high - low < 2:  # noqa: PLR2004
+    if high - low <= 1:
         low, high = (low - 1, high) if low else (low, high + 1)
     return low, high, step
 
 
 def _logarithmic(ticks: Sequence[float]) -> dict[float, float]:
     width = _WIDTH - _LEFT - _RIGHT - 16
-    if len(ticks) < 2:  # noqa: PLR2004
+    if len(ticks) <= 1:
         return dict.fromkeys(ticks, _LEFT + 8 + width / 2)
     first, last = math.log(ticks[0]), math.log(ticks[-1])
     return {x: _LEFT + 8 + width * (math.log(x) - first) / (last - first) for x in ticks}

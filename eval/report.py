@@ -202,7 +202,7 @@ def _by_chart(ident: str, by: str, view: ViewCells, styles: Mapping[str, int]) -
         for value, summary in view.cells[0].by[by].items()
         if _MEASURE in summary.measures
     }
-    if len(groups) < 2:  # noqa: PLR2004
+    if len(groups) <= 1:
         return None
     shown = sorted(groups, key=lambda one: (-groups[one], one))[:_GROUPS]
     rows = [

@@ -3,6 +3,7 @@
 import json
 import logging
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
@@ -82,7 +83,7 @@ def _outcome(result: SearchResult) -> Outcome:
     return "weak" if result.weak else "found"
 
 
-class _Plain:
+class _Plain(ABC):
     """A system that ranks whole documents and fills a budget with them from the top."""
 
     def __init__(self, shelf: Shelf, counter: TokenCounter) -> None:
@@ -110,13 +111,13 @@ class _Plain:
             seconds=seconds,
         )
 
+    @abstractmethod
     def prepare(self, documents: Sequence[Document]) -> Any:
         """Return what scoring needs."""
-        raise NotImplementedError
 
+    @abstractmethod
     def scores(self, ready: Any, text: str) -> Any:
         """Return the score of each document, float (n,); 0 where nothing matches."""
-        raise NotImplementedError
 
     def _fitting(self, documents: Sequence[Document], budget: int) -> list[str]:
         """Return the longest run of documents whose ids and texts, as JSON, fit the budget."""

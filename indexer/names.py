@@ -16,6 +16,7 @@ from shiyi.indexer.fold import fold, fold_with_spans
 from shiyi.indexer.lexical import LiveOkapi
 from shiyi.indexer.segment import Array
 
+_FIRST_HAN = "\u2e80"  # and its radicals; from here on words are not parted by blanks
 _LEAST = 2  # characters; fewer stand in too many other words
 _BRACKET = re.compile(r"[(（]")
 
@@ -155,4 +156,4 @@ def _joined(left: str, right: str) -> bool:
 
 
 def _in_word(character: str) -> bool:
-    return character.isalnum() and ord(character) < 0x2E80  # noqa: PLR2004 - where Han begins
+    return character.isalnum() and character < _FIRST_HAN

@@ -2,14 +2,20 @@
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import click
 from pydantic import BaseModel
 
 from shiyi.core.text import visible
-from shiyi.eval.findings import CellComparison, Change
+from shiyi.render_eval import (
+    render_eval_compare,
+    render_eval_datasets,
+    render_eval_gate,
+    render_eval_label,
+    render_eval_run,
+)
 from shiyi.render_trace import render_absence, render_trace
 from shiyi.retrieval.outcome import EXIT_CODES, Outcome
 from shiyi.retrieval.packing import Budgeted
@@ -21,12 +27,7 @@ from shiyi.service.responses import (
     CalibrateResult,
     DoctorResult,
     EditResult,
-    EvalCompareResult,
-    EvalDatasetsResult,
-    EvalFiles,
     EvalGateResult,
-    EvalLabelResult,
-    EvalRunResult,
     ExportResult,
     ImportResult,
     InitResult,
@@ -40,12 +41,11 @@ from shiyi.service.responses import (
     SupersedeResult,
     VersionResult,
 )
-from shiyi.service.wording import counted
+from shiyi.service.wording import counted, one_line
 
 _NOTHING, _NOT_HELD, _SOME_FAILED, _UNHEALTHY = 1, 1, 3, 5
 _ERRORS_SHOWN = 20
 _WORDS_SHOWN = 8
-_LICENCE_SHOWN = 40
 _SHOWN_FROM = 0.005  # a smaller part of a score would be shown as 0.00
 _BLANKS = re.compile(r"\s+")
 _SOURCED = {"sourced": "quotes its source", "summary_only": "quotes no source"}
@@ -136,7 +136,7 @@ def _search(answer: SearchResult) -> str:
     lines = []
     for hit in answer.hits:
         head = [hit.kind or "capture", _days(hit.date_start, hit.date_end), hit.speaker, hit.title]
-        lines.append(f"{hit.rank}. {_line(' · '.join(part for part in head if part))}")
+        lines.append(f"{hit.rank}. {one_line(' · '.join(part for part in head if part))}")
         lines.append(f"   {_marked(hit.snippet)}")
         lines.append(f"   {_why(hit)}")
         name = f" ({visible(hit.external_id)})" if hit.external_id else ""
@@ -207,13 +207,9 @@ def _marked(passage: Passage) -> str:
     """Return the passage on one line with its matches in bold."""
     text, made, at = passage.text, "", 0
     for start, end in _spans(passage):
-        made += f"{_line(text[at:start])}{click.style(_line(text[start:end]), bold=True)}"
+        made += f"{one_line(text[at:start])}{click.style(one_line(text[start:end]), bold=True)}"
         at = end
-    return f"{made}{_line(text[at:])}".strip()
-
-
-def _line(text: str) -> str:
-    return visible(_BLANKS.sub(" ", text))
+    return f"{made}{one_line(text[at:])}".strip()
 
 
 def _days(start: str | None, end: str | None) -> str | None:
@@ -247,7 +243,7 @@ def _fields(fields: dict[str, Any]) -> list[str]:
 
 def _list(answer: ListResult) -> str:
     lines = [
-        f"{item.id}  {item.kind or item.type:12} {item.date or '':10}  {_line(item.title)}"
+        f"{item.id}  {item.kind or item.type:12} {item.date or '':10}  {one_line(item.title)}"
         f"{'' if item.status in {None, 'active'} else f'  [{item.status}]'}"
         for item in answer.items
     ]
@@ -329,115 +325,6 @@ def _calibrate(answer: CalibrateResult) -> str:
     )
 
 
-def _eval_run(answer: EvalRunResult) -> str:
-    return "\n".join([answer.table, "", *answer.notes, _written(answer.files)])
-
-
-def _written(files: EvalFiles) -> str:
-    return f"Wrote {files.result}, {files.timings} and {files.report}."
-
-
-def _eval_compare(answer: EvalCompareResult) -> str:
-    blocks = [_compared(cell) for cell in answer.cells]
-    notes = [
-        f"only in {side}: {visible(', '.join(cells))}"
-        for side, cells in (("a", answer.only_a), ("b", answer.only_b))
-        if cells
-    ]
-    notes.append(
-        "The interval holds 95 % of the resampled differences; p is corrected for the number of "
-        "measures of a cell. ↓: lower is better."
-    )
-    return "\n\n".join([*blocks, "\n".join(notes)])
-
-
-def _compared(cell: CellComparison) -> str:
-    left_out = f", {counted(cell.left_out, 'queries')} left out" if cell.left_out else ""
-    head = (
-        f"{cell.dataset} · {cell.view}: a = {cell.system_a}, b = {cell.system_b}, "
-        f"{cell.queries} queries{left_out}"
-    )
-    rows = [["measure", "a", "b", "b - a", "interval", "p", "verdict on b"]]
-    rows += [
-        [
-            f"{one.measure}{' ↓' if one.lower_is_better else ''}", f"{one.a:.3f}", f"{one.b:.3f}",
-            f"{one.difference:+.3f}", f"{one.low:+.3f} to {one.high:+.3f}", f"{one.p_holm:.4f}",
-            one.verdict,
-        ]
-        for one in cell.measures
-    ]  # fmt: skip
-    return "\n".join([visible(head), *_columns(rows, numbers=range(1, 6))])
-
-
-def _columns(rows: Sequence[Sequence[str]], numbers: Collection[int] = ()) -> Iterator[str]:
-    """Yield the rows with their cells below one another, those of numbers to the right."""
-    from rich.cells import cell_len
-
-    widths = [max(cell_len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    for row in rows:
-        cells = []
-        for place, (cell, width) in enumerate(zip(row, widths, strict=True)):
-            blank = " " * (width - cell_len(cell))
-            cells.append(f"{blank}{cell}" if place in numbers else f"{cell}{blank}")
-        yield "  ".join(cells).rstrip()
-
-
-def _eval_gate(answer: EvalGateResult) -> str:
-    lines = [f"{visible(name)}: skipped, this set is not here." for name in answer.skipped]
-    lines += [f"not compared: {visible(failure)}" for failure in answer.failures]
-    lines += [_change("fell", change) for change in answer.fell]
-    lines += [_change("rose", change) for change in answer.rose]
-    lines += answer.notes
-    if answer.files:
-        lines.append(_written(answer.files))
-    means, allowance = counted(answer.checked, "means"), f"{answer.allowance:g}"
-    if answer.wrote:
-        lines.append(f"Wrote {answer.wrote}: {means}, of which none may fall by over {allowance}.")
-    elif answer.passed:
-        lines.append(f"Held: {means}, none fell by more than {allowance}.")
-    else:
-        open_ = f" {len(answer.failures)} could not be compared." if answer.failures else ""
-        lines.append(
-            f"Not held: of {means}, {len(answer.fell)} fell by more than {allowance}.{open_}"
-        )
-    return "\n".join(lines)
-
-
-def _change(what: str, change: Change) -> str:
-    worst = f"; most in {', '.join(change.worst)}" if change.worst and what == "fell" else ""
-    return visible(
-        f"{what}: {change.dataset} / {change.view} / {change.system} {change.measure} "
-        f"{change.before:.4f} → {change.now:.4f} ({change.difference:+.4f}){worst}"
-    )
-
-
-def _eval_label(answer: EvalLabelResult) -> str:
-    lines = [f"Judged {answer.done} of {answer.total}, kept in {answer.directory}."]
-    if answer.done < answer.total:
-        lines.append("The same command goes on from here.")
-    if answer.exported:
-        wrote = answer.exported
-        lines.append(
-            f"Wrote {counted(wrote.judgements, 'judgements')} of {wrote.queries} queries to "
-            f"{wrote.path}; left out, since not judged to the end: {wrote.left_out}."
-        )
-    return "\n".join(lines)  # the notes came before the judging
-
-
-def _eval_datasets(answer: EvalDatasetsResult) -> str:
-    rows = [["name", "documents", "queries", "views", "licence", "path"]]
-    rows += [
-        [
-            visible(one.name), str(one.documents), str(one.queries),
-            visible(", ".join(one.views)) or "–", _line(one.licence)[:_LICENCE_SHOWN],
-            visible(one.path),
-        ]
-        for one in answer.datasets
-    ]  # fmt: skip
-    problems = [visible(one.problem) for one in answer.datasets if one.problem]
-    return "\n".join([*_columns(rows, numbers=(1, 2)), *problems])
-
-
 def _version(answer: VersionResult) -> str:
     return f"shiyi {answer.version} (schema {answer.schema_version}, analyzer {answer.analyzer})"
 
@@ -472,10 +359,10 @@ _RENDERERS: dict[str, Callable[[Any], str]] = {
     "DoctorResult": _doctor,
     "ExportResult": _export,
     "CalibrateResult": _calibrate,
-    "EvalRunResult": _eval_run,
-    "EvalCompareResult": _eval_compare,
-    "EvalGateResult": _eval_gate,
-    "EvalLabelResult": _eval_label,
-    "EvalDatasetsResult": _eval_datasets,
+    "EvalRunResult": render_eval_run,
+    "EvalCompareResult": render_eval_compare,
+    "EvalGateResult": render_eval_gate,
+    "EvalLabelResult": render_eval_label,
+    "EvalDatasetsResult": render_eval_datasets,
     "VersionResult": _version,
 }

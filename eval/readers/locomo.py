@@ -22,6 +22,7 @@ from shiyi.eval.readers.fields import (
 )
 from shiyi.eval.readers.strict import Object
 
+_SAID = "%I:%M %p on %d %B, %Y"
 _ADVERSARIAL = "adversarial"
 _CATEGORIES = {
     1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: _ADVERSARIAL,
@@ -115,6 +116,7 @@ def _iso(written: str | None) -> str | None:
     if written is None:
         return None
     try:
-        return datetime.strptime(written, "%I:%M %p on %d %B, %Y").isoformat()  # noqa: DTZ007
+        said = datetime.strptime(f"{written} +0000", f"{_SAID} %z")
+        return said.replace(tzinfo=None).isoformat()  # the set names no zone
     except ValueError:
         return written

@@ -2,12 +2,12 @@
 
 import codecs
 import json
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from shiyi.core.errors import UsageError
+from shiyi.core.strictjson import STRICT_DECODER
 from shiyi.core.text import encode_text
 from shiyi.eval.readers.files import MAX_BYTES, Files, Line, printable, too_long
 
@@ -28,7 +28,7 @@ def parse_object(line: Line) -> Object:
     object, a key that stands twice, numbers that are not finite, and half a surrogate pair.
     """
     try:
-        value = _DECODER.decode(line.text)
+        value = STRICT_DECODER.decode(line.text)
         _check_surrogates(value, line.text)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{line.place}: {_reason(error)}") from None
@@ -92,7 +92,7 @@ class _Text:
         """Return the value that starts here and go behind it."""
         while True:
             try:
-                value, end = _DECODER.raw_decode(self._buffer, self._at)
+                value, end = STRICT_DECODER.raw_decode(self._buffer, self._at)
                 _check_surrogates(value, self._buffer[self._at : end])
             except json.JSONDecodeError as error:
                 if len(self._buffer) - self._at > MAX_BYTES:
@@ -143,24 +143,3 @@ def _reason(error: Exception) -> str:
 def _check_surrogates(value: Any, source: str) -> None:
     if "\\u" in source:
         encode_text(json.dumps(value, ensure_ascii=False), "line")
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise UsageError("A key stands twice in one object; keep one of them.")
-    return found
-
-
-def _constant(_name: str) -> float:
-    raise UsageError("NaN and infinities are not JSON numbers.")
-
-
-def _float(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _constant(text)
-
-
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_float, strict=False
-)

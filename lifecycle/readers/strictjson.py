@@ -1,11 +1,11 @@
 """JSON without surprises: what Python would silently bend or drop is refused with a reason."""
 
 import json
-import math
 import re
 from typing import Any
 
 from shiyi.core.errors import UsageError
+from shiyi.core.strictjson import STRICT_DECODER
 from shiyi.core.text import decode_text
 
 MAX_DEPTH = 100
@@ -21,7 +21,7 @@ def decode_json(content: bytes, *, lone_surrogates: bool = False) -> Any:
     """
     text = decode_text(content, "line")
     try:
-        value = _DECODER.decode(text)
+        value = STRICT_DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise UsageError(f"This is not JSON at character {error.pos}: {error.msg}.") from None
     except RecursionError:
@@ -43,27 +43,6 @@ def decode_object(content: bytes, *, lone_surrogates: bool = False) -> dict[str,
     if not isinstance(value, dict):
         raise UsageError('This is valid JSON but not an object; write {"text": …}.')
     return value
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise UsageError("A key stands twice in one object; keep one of them.")
-    return found
-
-
-def _constant(_name: str) -> float:
-    raise UsageError("NaN and infinities are not JSON numbers; leave the field out.")
-
-
-def _float(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _constant(text)
-
-
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_float, strict=False
-)
 
 
 def _too_deep() -> str:
