@@ -17,6 +17,7 @@ ARGUMENT: JsonDict = {"cli": "argument"}
 WORDS: JsonDict = {"cli": "words"}
 COMMAS: JsonDict = {"cli": "commas"}
 MAX_NAME = 200
+_LEAST_TOKENS, _MOST_TOKENS = 200, 10_000_000
 
 
 def flag(name: str) -> JsonDict:
@@ -94,3 +95,17 @@ def record_id() -> Any:
         description="the id of a record, or the name that its source gave it",
         json_schema_extra=ARGUMENT,
     )
+
+
+def token_budget(default: int) -> Any:
+    """Return the field of a budget."""
+    return Field(
+        default,
+        ge=_LEAST_TOKENS,
+        le=_MOST_TOKENS,
+        description="the most tokens that the answer may cost; at least 200",
+    )
+
+
+# One thing, or a list of them, as doors other than the command line may give it.
+SEVERAL = BeforeValidator(lambda given: [given] if isinstance(given, str) else given)

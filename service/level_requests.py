@@ -2,36 +2,25 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from shiyi.core.ids import MAX_EXTERNAL_ID
-from shiyi.service.forms import ARGUMENT, MAX_NAME, Request, flag
+from shiyi.service.forms import ARGUMENT, MAX_NAME, SEVERAL, Request, flag, token_budget
 from shiyi.store.kinds import KINDS, LAYERS, STATUSES
 
 Format = Literal["json", "markdown"]
 _Reference = Annotated[str, Field(min_length=1, max_length=MAX_EXTERNAL_ID)]
-_Several = BeforeValidator(lambda given: [given] if isinstance(given, str) else given)
-_MOST_QUERIES, _MOST_IDS, _MOST_TOKENS = 4, 100, 10_000_000
-
-
-def _budget(default: int) -> int:
-    budget: int = Field(
-        default,
-        ge=200,
-        le=_MOST_TOKENS,
-        description="the most tokens that the answer may cost; at least 200",
-    )
-    return budget
+_MOST_QUERIES, _MOST_IDS = 4, 100
 
 
 class _Asked(Request):
     """What every level is asked with."""
 
-    queries: Annotated[list[str], _Several] = Field(
+    queries: Annotated[list[str], SEVERAL] = Field(
         [], max_length=_MOST_QUERIES, description="what to look for; up to 4 questions",
         json_schema_extra=ARGUMENT,
     )  # fmt: skip
-    ids: Annotated[list[_Reference], _Several] = Field(
+    ids: Annotated[list[_Reference], SEVERAL] = Field(
         [], max_length=_MOST_IDS, json_schema_extra=flag("id"),
         description="a record or capture to read; may be repeated",
     )  # fmt: skip
@@ -69,7 +58,7 @@ class ProbeRequest(_Asked):
         None, max_length=MAX_NAME, description="records as they stood then: a day or a time"
     )
 
-    budget: int = _budget(80_000)
+    budget: int = token_budget(80_000)
     order: Literal["value", "top"] = Field(
         "value", description="what fills the budget: most value for tokens, or from the top"
     )
@@ -78,5 +67,5 @@ class ProbeRequest(_Asked):
 class DeepRequest(_Asked):
     """Read words."""
 
-    budget: int = _budget(100_000)
+    budget: int = token_budget(100_000)
     neighbours: int = Field(0, ge=0, le=10, description="turns before and after each, as well")

@@ -2,24 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from shiyi.core.ids import MAX_EXTERNAL_ID
-from shiyi.service.forms import ARGUMENT, MAX_NAME, Request
+from shiyi.service.forms import ARGUMENT, MAX_NAME, SEVERAL, Request, token_budget
 from shiyi.store.kinds import KINDS, STATUSES
-
-_Several = BeforeValidator(lambda given: [given] if isinstance(given, str) else given)
-_MOST_TOKENS = 10_000_000
-
-
-def _budget(default: int) -> int:
-    budget: int = Field(
-        default,
-        ge=200,
-        le=_MOST_TOKENS,
-        description="the most tokens that the answer may cost; at least 200",
-    )
-    return budget
 
 
 class _MapRequest(Request):
@@ -50,7 +37,7 @@ class SurveyRequest(_MapRequest):
     query: str | None = Field(
         None, description="what it leans towards, in words", json_schema_extra=ARGUMENT
     )
-    budget: int = _budget(48_000)
+    budget: int = token_budget(48_000)
 
 
 class RoutingRequest(_MapRequest):
@@ -61,16 +48,16 @@ class RoutingRequest(_MapRequest):
         description="an entity, a topic or a phase by its name, a record by its id, or a query",
         json_schema_extra=ARGUMENT,
     )
-    budget: int = _budget(68_000)
+    budget: int = token_budget(68_000)
 
 
 class _Listed(_MapRequest):
     """What lists of titles are asked with."""
 
-    kind: Annotated[list[Literal[KINDS]] | None, _Several] = Field(  # type: ignore[valid-type]
+    kind: Annotated[list[Literal[KINDS]] | None, SEVERAL] = Field(  # type: ignore[valid-type]
         None, description="only records of a kind; may be repeated"
     )
-    status: Annotated[list[Literal[STATUSES]], _Several] = Field(  # type: ignore[valid-type]
+    status: Annotated[list[Literal[STATUSES]], SEVERAL] = Field(  # type: ignore[valid-type]
         ["active"], description="records of a status; may be repeated"
     )
 
@@ -79,7 +66,7 @@ class CatalogRequest(_Listed):
     """Read the directory."""
 
     by: Literal["kind", "phase"] = Field("kind", description="what titles stand together by")
-    budget: int = _budget(96_000)
+    budget: int = token_budget(96_000)
 
 
 class RecallRequest(_Listed):
@@ -96,4 +83,4 @@ class RecallRequest(_Listed):
         None, description="only what is dated before a day, or before a record; newest first"
     )
     after: str | None = Field(None, description="only what is dated after a day, or after a record")
-    budget: int = _budget(4000)
+    budget: int = token_budget(4000)

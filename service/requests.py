@@ -26,6 +26,7 @@ from shiyi.service.forms import (
     flag,
     optional_name,
     record_id,
+    token_budget,
 )
 from shiyi.service.level_requests import DeepRequest, ProbeRequest
 from shiyi.service.map_requests import CatalogRequest, RecallRequest, RoutingRequest, SurveyRequest
@@ -118,12 +119,7 @@ class SearchRequest(Request):
 
     text: str = Field(description="what to look for", json_schema_extra=ARGUMENT)
     limit: int = Field(8, ge=1, le=100, description="the most hits")
-    budget: int = Field(
-        4000,
-        ge=200,
-        le=10_000_000,
-        description="the most tokens that the answer may cost; at least 200",
-    )
+    budget: int = token_budget(4000)
     kind: list[Kind] | None = Field(None, description="only records of a kind; may be repeated")
     layer: list[Layer] | None = Field(
         None, description="only records of a layer; may be repeated; durable ones by default"
