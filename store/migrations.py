@@ -102,5 +102,73 @@ MIGRATIONS: Migrations = (
         )
         """,
     ),
+    (  # 2: turns and their ledger, attachments, feedback, and what was purged
+        """
+        CREATE TABLE receipts (
+            scope VARCHAR NOT NULL,
+            turn_id VARCHAR NOT NULL,
+            version INTEGER NOT NULL,
+            tier VARCHAR NOT NULL,
+            signal VARCHAR NOT NULL,
+            reasons VARCHAR NOT NULL,
+            reasons_suppressed VARCHAR NOT NULL,
+            utf8_sha256 VARCHAR NOT NULL,
+            created_at TIMESTAMP NOT NULL
+        )
+        """,
+        "CREATE INDEX receipts_by_turn ON receipts (turn_id)",
+        """
+        CREATE TABLE ledger (
+            scope VARCHAR NOT NULL,
+            turn_id VARCHAR,
+            capture_id VARCHAR,
+            step VARCHAR NOT NULL,
+            outcome VARCHAR NOT NULL,
+            reason VARCHAR,
+            records VARCHAR[] NOT NULL,
+            created_at TIMESTAMP NOT NULL
+        )
+        """,
+        "CREATE INDEX ledger_by_turn ON ledger (turn_id)",
+        "CREATE INDEX ledger_by_capture ON ledger (capture_id)",
+        """
+        CREATE TABLE attachments (
+            scope VARCHAR NOT NULL,
+            attachment_id VARCHAR NOT NULL,
+            sha256 VARCHAR NOT NULL,
+            bytes BIGINT NOT NULL,
+            name VARCHAR NOT NULL,
+            media_type VARCHAR NOT NULL,
+            turn_id VARCHAR,
+            source_path VARCHAR,
+            recorded_at TIMESTAMP NOT NULL
+        )
+        """,
+        "CREATE INDEX attachments_by_id ON attachments (attachment_id)",
+        """
+        CREATE TABLE feedback (
+            scope VARCHAR NOT NULL,
+            feedback_id VARCHAR NOT NULL,
+            verdict VARCHAR NOT NULL,
+            target_id VARCHAR NOT NULL,
+            capture_id VARCHAR NOT NULL,
+            span_start INTEGER NOT NULL,
+            span_end INTEGER NOT NULL,
+            trace_id VARCHAR,
+            note VARCHAR,
+            created_at TIMESTAMP NOT NULL
+        )
+        """,
+        "CREATE INDEX feedback_by_target ON feedback (target_id)",
+        """
+        CREATE TABLE tombstones (
+            scope VARCHAR NOT NULL,
+            id VARCHAR NOT NULL,
+            what VARCHAR NOT NULL,
+            purged_at TIMESTAMP NOT NULL
+        )
+        """,
+        "CREATE INDEX tombstones_by_id ON tombstones (id)",
+    ),
 )
 SCHEMA_VERSION = len(MIGRATIONS)
