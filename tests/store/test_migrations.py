@@ -71,7 +71,7 @@ def test_a_newer_schema_is_refused_and_left_as_it_is(
         pass
     before = (home / "shiyi.duckdb").read_bytes()
 
-    with pytest.raises(HomeForeignError, match=r"newer Shiyi \(schema 2; .* 1\).*Upgrade"):
+    with pytest.raises(HomeForeignError, match=r"newer Shiyi \(schema 3; .* 2\).*Upgrade"):
         Store(home)
 
     assert (home / "shiyi.duckdb").read_bytes() == before
