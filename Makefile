@@ -21,7 +21,7 @@ demo: $(READY) ## import the sample, search it, say why
 	@$(BIN)/python tools/demo.py
 
 test: $(READY) ## the tests, without the slow ones
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 slow: $(READY) ## the crash, scale and packaging loops
 	$(BIN)/python -m pytest -m slow
