@@ -18,6 +18,7 @@ from shiyi.lifecycle.gate import judge
 
 MESSAGES = Path(__file__).resolve().parents[1] / "eval" / "data" / "gate" / "messages.jsonl"
 _HAN = re.compile("[\u4e00-\u9fff]")
+_LINE = "{:8}{:10}{:>9}{:>6}{:>8}{:>8}{:>8}{:>8}{:>10}"
 _LATIN = re.compile("[A-Za-z]{2,}")
 
 
@@ -55,24 +56,30 @@ class Confusion:
 def main() -> int:
     """Print the tables, or the misses of one half."""
     messages = judged()
-    if len(sys.argv) == 3 and sys.argv[1] == "--misses":  # noqa: PLR2004
-        for one in messages:
-            if one.half == sys.argv[2] and one.kept != one.personal:
-                verdict = judge(one.text)
-                print("missed" if one.personal else "kept", one.id, json.dumps(one.text, ensure_ascii=False),
-                      *verdict.reasons, "|", *verdict.suppressed, sep="  ")  # fmt: skip
+    if sys.argv[1:2] == ["--misses"]:
+        _print_misses([one for one in messages if one.half in sys.argv[2:]])
         return 0
-    print(f"{'half':8}{'language':10}{'messages':>9}{'kept':>6}{'wrongly':>8}{'skipped':>8}"
-          f"{'wrongly':>8}{'recall':>8}{'precision':>10}")  # fmt: skip
+    print(_LINE.format("half", "language", "messages", "kept", "wrongly", "skipped", "wrongly",
+                       "recall", "precision"))  # fmt: skip
     for half in sorted({one.half for one in messages}, reverse=True):
         of_half = [one for one in messages if one.half == half]
         for language in ("hans", "hant", "en", "mixed", "none", "all"):
-            chosen = [m for m in of_half if language in {"all", language_of(m.text)}]
+            chosen = [one for one in of_half if language in {"all", language_of(one.text)}]
             c = confusion(chosen)
-            print(f"{half:8}{language:10}{len(chosen):9}{c.true_kept + c.false_kept:6}{c.false_kept:8}"
-                  f"{c.true_skipped + c.false_skipped:8}{c.false_skipped:8}"
-                  f"{c.recall:8.3f}{c.precision:10.3f}")  # fmt: skip
+            print(_LINE.format(
+                half, language, len(chosen), c.true_kept + c.false_kept, c.false_kept,
+                c.true_skipped + c.false_skipped, c.false_skipped, f"{c.recall:.3f}",
+                f"{c.precision:.3f}",
+            ))  # fmt: skip
     return 0
+
+
+def _print_misses(messages: Iterable[Message]) -> None:
+    for one in messages:
+        if one.kept != one.personal:
+            verdict = judge(one.text)
+            label = "missed" if one.personal else "kept"
+            print(label, one.id, repr(one.text), verdict.reasons, verdict.suppressed, sep="  ")
 
 
 def judged() -> list[Message]:
