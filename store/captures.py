@@ -20,9 +20,13 @@ _INSERT = f"""
     SELECT unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?),
            unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?)
 """
-_BY_IDS = f"""
-    SELECT {_COLUMNS} FROM captures WHERE scope = ? AND list_contains(?, capture_id)
-"""  # noqa: S608
+# By the id alone: with any other condition beside it, DuckDB reads the whole table instead of the
+# index. Whose they are is looked at in the rows.
+_BY_ID = f"SELECT {_COLUMNS} FROM captures WHERE capture_id = ?"  # noqa: S608
+_BY_IDS = f"SELECT {_COLUMNS} FROM captures WHERE capture_id IN (SELECT unnest(?))"  # noqa: S608
+_HASHES = """
+    SELECT scope, capture_id, utf8_sha256 FROM captures WHERE capture_id IN (SELECT unnest(?))
+"""
 _ALL = f"SELECT {_COLUMNS} FROM captures WHERE scope = ? ORDER BY capture_id"  # noqa: S608
 _PAGE = f"""
     SELECT {_COLUMNS} FROM captures WHERE scope = ? AND capture_id > ?
@@ -57,8 +61,11 @@ def find_capture(database: Database, scope: str, capture_id: str) -> Capture | N
 
 def find_captures(database: Database, scope: str, ids: Sequence[str]) -> dict[str, Capture]:
     """Return the captures among `ids` that exist."""
-    rows = database.rows(_BY_IDS, [scope, list(ids)]) if ids else []
-    return {c.capture_id: c for c in map(_capture, rows)}
+    if len(ids) == 1:
+        rows = database.rows(_BY_ID, ids)
+    else:
+        rows = database.rows(_BY_IDS, [list(ids)]) if ids else []
+    return {row[1]: _capture(row) for row in rows if row[0] == scope}
 
 
 def iterate_captures(database: Database, scope: str) -> Iterator[Capture]:
@@ -74,11 +81,8 @@ def page_captures(database: Database, scope: str, after: str, limit: int) -> lis
 
 def capture_hashes(database: Database, scope: str, ids: Sequence[str]) -> dict[str, str]:
     """Return the SHA-256 of the captures among `ids` that exist."""
-    query = """
-        SELECT capture_id, utf8_sha256 FROM captures
-        WHERE scope = ? AND list_contains(?, capture_id)
-    """
-    return dict(database.rows(query, [scope, list(ids)])) if ids else {}
+    rows = database.rows(_HASHES, [list(ids)]) if ids else []
+    return {capture_id: sha256 for owner, capture_id, sha256 in rows if owner == scope}
 
 
 def last_of_session(database: Database, scope: str, session_id: str) -> str | None:
