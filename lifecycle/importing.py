@@ -30,12 +30,14 @@ from shiyi.lifecycle.readers import (
 )
 from shiyi.lifecycle.readers.quotes import span_of
 from shiyi.lifecycle.readers.source import OnBytes
+from shiyi.lifecycle.secrets import check_secrets
 from shiyi.lifecycle.write import own_attrs
 from shiyi.store import Capture, Link, Record, Store, Transaction
 
 EXPORT_BLOCK = "shiyi"  # what our own export says beyond the public fields
 _BATCH = 500
 _ERRORS_KEPT = 100
+_SAID = ("text", "title", "gist", "detail", "topics", "aliases", "reason")
 _LEVELS = 4  # a salience below this would be read as a level, so the block has it
 
 
@@ -66,6 +68,7 @@ def import_path(
     path: Path,
     *,
     format_: str = "auto",
+    allow_secret: bool = False,
     on_bytes: OnBytes | None = None,
     report: Imported | None = None,
 ) -> Imported:
@@ -76,9 +79,10 @@ def import_path(
     Raises UsageError, before anything is read, for an unknown path or format.
     """
     report = report if report is not None else Imported()
-    for batch in batched(read(path, format=format_, on_bytes=on_bytes), _BATCH):
-        for own_scope, items in _by_scope(scope, batch, str(path), report).items():
-            _write_batch(store, own_scope, items, str(path), report)
+    for read_items in batched(read(path, format=format_, on_bytes=on_bytes), _BATCH):
+        for own_scope, items in _by_scope(scope, read_items, str(path), report).items():
+            batch = _Batch(store, own_scope, str(path), allow_secret=allow_secret)
+            _write_batch(store, own_scope, items, batch, report)
     return report
 
 
@@ -105,10 +109,9 @@ def _write_batch(
     store: Store,
     scope: str,
     items: Sequence[Kept],
-    source: str,
+    batch: "_Batch",
     report: Imported,
 ) -> None:
-    batch = _Batch(store, scope, source)
     store.write(scope, lambda transaction: batch.write(transaction, items))
     report.captures += batch.counts["captures"]
     report.records += batch.counts["records"]
@@ -123,7 +126,8 @@ def _write_batch(
 class _Batch:
     """The items of one transaction, all in one scope."""
 
-    def __init__(self, store: Store, scope: str, source: str) -> None:
+    def __init__(self, store: Store, scope: str, source: str, *, allow_secret: bool) -> None:
+        self._allow_secret = allow_secret
         self._store = store
         self._scope = scope
         self._source = source
@@ -131,12 +135,23 @@ class _Batch:
         self.errors: list[LineError] = []
 
     def write(self, transaction: Transaction, items: Sequence[Kept]) -> dict[str, Any]:
+        items = [item for item in items if not self._is_secret(item)]
         captures = [item for item in items if isinstance(item, CaptureItem)]
         records = [item for item in items if isinstance(item, RecordItem)]
         self._write_captures(transaction, captures)
         self._write_records(transaction, records)
         self._write_links(transaction, [item for item in items if isinstance(item, LinkItem)])
         return dict(self.counts)
+
+    def _is_secret(self, item: Kept) -> bool:
+        """Tell whether an item holds what looks like a secret; then it is refused."""
+        said = [getattr(item, name, None) for name in _SAID]
+        try:
+            check_secrets(*said, dict(item.attrs), allow=self._allow_secret)
+        except UsageError as error:
+            self._refuse(item, str(error).replace("; nothing was changed", ""))
+            return True
+        return False
 
     def _refuse(self, item: Kept, reason: str) -> None:
         self.errors.append(_error(self._source, item, reason))

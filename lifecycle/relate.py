@@ -9,6 +9,7 @@ from shiyi.core.text import visible
 from shiyi.lifecycle.names import capture_id_of, record_id_of
 from shiyi.lifecycle.readers.items import Quote
 from shiyi.lifecycle.readers.quotes import span_of
+from shiyi.lifecycle.secrets import check_secrets
 from shiyi.lifecycle.write import check_match, head_of, new_record, record_fields, title_of
 from shiyi.store import Link, Record, Store, Transaction
 from shiyi.store.shapes import references_of
@@ -32,6 +33,7 @@ def add_record(
     quotes: Sequence[Quote],
     *,
     summary_only: bool = False,
+    allow_secret: bool = False,
     key: str | None = None,
 ) -> dict[str, Any]:
     """Keep a record with the words that it rests on, checked against their captures.
@@ -40,7 +42,7 @@ def add_record(
     what speaks for and against a hypothesis. Returns record_id, version, etag and links (how many).
 
     Raises UsageError unless there are quotes or it is said to be `summary_only`, and for a quote
-    that does not stand in its capture, attrs that do not fit the kind, or a bad date;
+    that does not stand in its capture, a secret, attrs that do not fit the kind, or a bad date;
     NotFoundError for a capture or a record that is not there.
     """
     if bool(quotes) == summary_only:
@@ -48,6 +50,7 @@ def add_record(
             "A record rests on words: give a quote, or say summary-only when there are none; not "
             "both."
         )
+    check_secrets(dict(statement), allow=allow_secret)
 
     def act(transaction: Transaction) -> dict[str, Any]:
         columns = record_fields(statement)
@@ -110,6 +113,7 @@ def supersede(
     Raises NotFoundError, ConflictError when `if_match` is not the etag of the old one, and
     UsageError when the old one holds instead of the new one already, however many steps between.
     """
+    check_secrets(reason)
 
     def act(transaction: Transaction) -> dict[str, Any]:
         before = head_of(store, scope, record_id_of(scope, old))

@@ -9,6 +9,7 @@ from shiyi.core.dates import parse_day_range, parse_timestamp
 from shiyi.core.errors import ConflictError, NotFoundError, UsageError
 from shiyi.core.text import check_text, text_sha256
 from shiyi.lifecycle.names import record_id_of
+from shiyi.lifecycle.secrets import check_secrets
 from shiyi.store import Capture, Link, Record, Store, Transaction, encode_json
 from shiyi.store.shapes import check_attrs, is_whole, with_ids
 
@@ -41,6 +42,7 @@ def remember(
     statement: Mapping[str, Any],
     *,
     words_only: bool = False,
+    allow_secret: bool = False,
     key: str | None = None,
 ) -> dict[str, Any]:
     """Keep the words, and unless `words_only` a record that quotes them.
@@ -49,9 +51,11 @@ def remember(
     MAX_STATEMENT bytes are kept without a record unless the statement has a gist of its own.
     Returns capture_id, record_id (or None), utf8_sha256 and bytes.
 
-    Raises UsageError for blank words, lone surrogates, a bad date or a statement that is too long.
+    Raises UsageError for blank words, lone surrogates, a secret, a bad date or a statement that is
+    too long.
     """
     check_text(words.text)
+    check_secrets(words.text, dict(statement), allow=allow_secret)
     captured_at = parse_timestamp(words.said_at) if words.said_at else None
     size = len(words.text.encode("utf-8"))
     derive = not words_only and (size <= MAX_STATEMENT or statement.get("gist") is not None)
@@ -95,6 +99,7 @@ def edit(
     *,
     reason: str | None = None,
     if_match: str | None = None,
+    allow_secret: bool = False,
     key: str | None = None,
 ) -> dict[str, Any]:
     """Append a version of a record with other fields; the versions before it stay.
@@ -103,9 +108,10 @@ def edit(
     gist is made anew with it. Returns record_id, version, etag and whether anything changed.
 
     attrs join those that are there; null takes one away. Raises NotFoundError, ConflictError when
-    `if_match` is not the etag of the newest version, and UsageError for a bad date, attrs that do
-    not fit the kind, or a statement that is too long.
+    `if_match` is not the etag of the newest version, and UsageError for a secret, a bad date, attrs
+    that do not fit the kind, or a statement that is too long.
     """
+    check_secrets(dict(fields), reason, allow=allow_secret)
 
     def act(transaction: Transaction) -> dict[str, Any]:
         head = head_of(store, scope, record_id)

@@ -16,6 +16,9 @@ from shiyi.core.ids import MAX_EXTERNAL_ID
 ARGUMENT: JsonDict = {"cli": "argument"}
 WORDS: JsonDict = {"cli": "words"}
 COMMAS: JsonDict = {"cli": "commas"}
+# What only a person may say: at the command line or in a program of theirs. A door that agents
+# write through leaves such a field out.
+PERSON: JsonDict = {"only": "person"}
 MAX_NAME = 200
 _LEAST_TOKENS, _MOST_TOKENS = 200, 10_000_000
 
@@ -85,6 +88,15 @@ class Request(BaseModel):
 def optional_name(description: str) -> Any:
     """Return the field of a short text that may be left out."""
     return Field(None, max_length=MAX_NAME, description=description)
+
+
+def allow_secret() -> Any:
+    """Return the field by which a person keeps what looks like a secret all the same."""
+    return Field(
+        False,
+        description="keep what looks like a password, key or token all the same; a person's word",
+        json_schema_extra=PERSON,
+    )
 
 
 def record_id() -> Any:

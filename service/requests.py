@@ -23,6 +23,7 @@ from shiyi.service.forms import (
     Place,
     Places,
     Request,
+    allow_secret,
     flag,
     optional_name,
     record_id,
@@ -104,6 +105,7 @@ class RememberRequest(_Statement):
     turn: str | None = optional_name("the turn that they belong to")
     said_at: str | None = Field(None, description="when they were said, ISO 8601; now by default")
     words_only: bool = Field(False, description="keep the words and derive no record")
+    allow_secret: bool = allow_secret()
     key: str | None = optional_name("idempotency key: a repeat returns the first result")
 
 
@@ -112,6 +114,7 @@ class ImportRequest(Request):
 
     path: Place = Field(description="a file, a folder or a zip", json_schema_extra=ARGUMENT)
     format: ImportFormat = Field("auto", description="what it is; found out by itself")
+    allow_secret: bool = allow_secret()
 
 
 class SearchRequest(Request):
@@ -189,6 +192,7 @@ class EditRequest(_Statement):
     status: Status | None = Field(None, description="its status")
     reason: str | None = Field(None, max_length=2000, description="why it changes")
     if_match: str | None = optional_name("the etag that the newest version must have")
+    allow_secret: bool = allow_secret()
     key: str | None = optional_name("idempotency key: a repeat returns the first result")
 
 
@@ -215,6 +219,7 @@ class AddRecordRequest(_Statement):
     summary_only: bool = Field(False, description="it rests on no words that are kept here")
     status: Status = Field("active", description="its status")
     reason: str | None = Field(None, max_length=2000, description="why it was written")
+    allow_secret: bool = allow_secret()
     key: str | None = optional_name("idempotency key: a repeat returns the first result")
 
 

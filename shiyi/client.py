@@ -63,6 +63,7 @@ class Scope:
         turn: str | None = None,
         said_at: str | None = None,
         words_only: bool = False,
+        allow_secret: bool = False,
         key: str | None = None,
     ) -> "responses.RememberResult":
         """Keep words exactly as they were said, with a record that quotes them.
@@ -84,6 +85,8 @@ class Scope:
         turn: the turn that they belong to.
         said_at: when they were said, ISO 8601; now by default.
         words_only: keep the words and derive no record.
+        allow_secret: keep what looks like a password, key or token all the same; a person's
+            word.
         key: idempotency key: a repeat returns the first result.
         """
         answer = self._call("remember", {
@@ -91,7 +94,7 @@ class Scope:
             "topics": topics, "aliases": aliases, "salience": salience, "date": date,
             "phase": phase, "attrs": attrs, "text": text, "speaker": speaker,
             "session": session, "turn": turn, "said_at": said_at, "words_only": words_only,
-            "key": key,
+            "allow_secret": allow_secret, "key": key,
         })  # fmt: skip
         return cast("responses.RememberResult", answer)
 
@@ -100,14 +103,17 @@ class Scope:
         path: str | PathLike[str],
         *,
         format: ImportFormat = "auto",
+        allow_secret: bool = False,
     ) -> "responses.ImportResult":
         """Take in files: notes, chats, exports; what is already there is not added again.
 
         path: a file, a folder or a zip.
         format: what it is; found out by itself.
+        allow_secret: keep what looks like a password, key or token all the same; a person's
+            word.
         """
         answer = self._call("import", {
-            "path": path, "format": format,
+            "path": path, "format": format, "allow_secret": allow_secret,
         })  # fmt: skip
         return cast("responses.ImportResult", answer)
 
@@ -465,6 +471,7 @@ class Scope:
         status: Status | None = None,
         reason: str | None = None,
         if_match: str | None = None,
+        allow_secret: bool = False,
         key: str | None = None,
     ) -> "responses.EditResult":
         """Give a record a new version; the versions before it stay.
@@ -484,13 +491,15 @@ class Scope:
         status: its status.
         reason: why it changes.
         if_match: the etag that the newest version must have.
+        allow_secret: keep what looks like a password, key or token all the same; a person's
+            word.
         key: idempotency key: a repeat returns the first result.
         """
         answer = self._call("edit", {
             "kind": kind, "layer": layer, "title": title, "gist": gist, "detail": detail,
             "topics": topics, "aliases": aliases, "salience": salience, "date": date,
             "phase": phase, "attrs": attrs, "id": id, "status": status, "reason": reason,
-            "if_match": if_match, "key": key,
+            "if_match": if_match, "allow_secret": allow_secret, "key": key,
         })  # fmt: skip
         return cast("responses.EditResult", answer)
 
@@ -532,6 +541,7 @@ class Scope:
         summary_only: bool = False,
         status: Status = "active",
         reason: str | None = None,
+        allow_secret: bool = False,
         key: str | None = None,
     ) -> "responses.AddRecordResult":
         """Keep a record that was derived before, checked against the words that it quotes.
@@ -552,13 +562,15 @@ class Scope:
         summary_only: it rests on no words that are kept here.
         status: its status.
         reason: why it was written.
+        allow_secret: keep what looks like a password, key or token all the same; a person's
+            word.
         key: idempotency key: a repeat returns the first result.
         """
         answer = self._call("add-record", {
             "kind": kind, "layer": layer, "title": title, "gist": gist, "detail": detail,
             "topics": topics, "aliases": aliases, "salience": salience, "date": date,
             "phase": phase, "attrs": attrs, "quotes": quotes, "summary_only": summary_only,
-            "status": status, "reason": reason, "key": key,
+            "status": status, "reason": reason, "allow_secret": allow_secret, "key": key,
         })  # fmt: skip
         return cast("responses.AddRecordResult", answer)
 

@@ -34,6 +34,7 @@ def handle_remember(
         words,
         request.statement(),
         words_only=request.words_only,
+        allow_secret=request.allow_secret,
         key=request.key,
     )
     return answer.RememberResult(scope=scope, **result)
@@ -68,6 +69,7 @@ def _edit(
             fields,
             reason=request.reason,
             if_match=request.if_match,
+            allow_secret=isinstance(request, ask.EditRequest) and request.allow_secret,
             key=request.key,
         )
     except NotFoundError:

@@ -21,7 +21,10 @@ def handle_import(session: Session, scope: str, request: ask.ImportRequest) -> a
         done += count
         session.progress(min(done, total), total)
 
-    report = import_path(session.store, scope, path, format_=request.format, on_bytes=on_bytes)
+    report = import_path(
+        session.store, scope, path, format_=request.format, allow_secret=request.allow_secret,
+        on_bytes=on_bytes,
+    )  # fmt: skip
     for one in sorted(report.scopes):
         session.indexes.settle(one, progress=session.progress)
     added = report.captures + report.records + report.versions
