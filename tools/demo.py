@@ -57,7 +57,7 @@ def main() -> int:
     with shiyi.open(HOME) as memory:
         me = memory.scope("me")
         start = time.perf_counter()
-        taken = me.import_(str(SAMPLE))
+        taken = me.import_(str(SAMPLE), allow_secret=True)  # it knows a Wi-Fi password
         print(
             f"Imported {taken.captures} messages and notes and {taken.records} records "
             f"in {time.perf_counter() - start:.1f} s."

@@ -44,7 +44,7 @@ def exported(home: Path, scope: str, out: Path, source: Path | None = None) -> l
     with shiyi.open(home, model="none") as memory:
         me = memory.scope(scope)
         if source is not None:
-            report = me.import_(str(source))
+            report = me.import_(str(source), allow_secret=True)
             assert (report.failed, report.errors) == (0, [])
         me.export(str(out))
     return [(out / name).read_bytes() for name in FILES]
