@@ -26,6 +26,8 @@ class Settings:
     tokens: the counter behind budgets: `o200k`, `cl100k` or `bytes`.
     traces: `on` or `off`: whether it is kept what each question was answered from.
     trace_days, trace_most: how old a trace may become, and how many a scope keeps.
+    backup_days: how old what was kept may become before a backup is due.
+    backup_directory: where backups go that are kept by themselves; empty means in the home.
     """
 
     model: str = "default"
@@ -36,6 +38,8 @@ class Settings:
     traces: str = "on"
     trace_days: int = 30
     trace_most: int = 5_000
+    backup_days: int = 7
+    backup_directory: str = ""
 
 
 def home_directory(given: str | os.PathLike[str] | None = None) -> Path:
@@ -85,7 +89,7 @@ def _typed(name: str, value: str, kind: type) -> Any:
 def _checked(settings: Settings) -> Settings:
     if settings.traces not in {"on", "off"}:
         raise UsageError('The setting traces is "on" or "off".')
-    for name in ("trace_days", "trace_most"):
+    for name in ("trace_days", "trace_most", "backup_days"):
         if not 1 <= getattr(settings, name) <= _MOST:
             raise UsageError(f"The setting {name} is a number from 1 to {_MOST}.")
     return settings

@@ -7,16 +7,15 @@ from importlib import metadata
 import opencc
 
 from shiyi.core.errors import IndexUnusableError, ModelUnavailableError
-from shiyi.core.text import text_sha256
 from shiyi.indexer.analyze import terms
 from shiyi.indexer.generation import Generation, open_current, scope_directory
+from shiyi.lifecycle.validate import Finding, changes, words
 from shiyi.models.bundled import verify_bundled
 from shiyi.models.cache import default_cache
 from shiyi.models.calibration import calibration_path
 from shiyi.models.encoder import Encoder
 from shiyi.service.responses import Check, ScopeStatus
 from shiyi.service.session import Session
-from shiyi.service.wording import counted
 from shiyi.store import Store
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -46,7 +45,7 @@ def _generation(store: Store, scope: str) -> Generation | None:
 def examine(session: Session) -> list[Check]:
     """Return what was looked at, in order."""
     looks: tuple[Callable[[Session], Iterator[Check]], ...] = (
-        _look_at_files, _look_at_log, _look_at_words, _look_at_indexes, _look_at_analysis,
+        _look_at_files, _look_at_changes, _look_at_words, _look_at_indexes, _look_at_analysis,
         _look_at_model,
     )  # fmt: skip
     return [check for look in looks for check in look(session)]
@@ -67,33 +66,17 @@ def _look_at_files(session: Session) -> Iterator[Check]:
         yield Check(name="permissions", state="ok", detail="Only you can read the home.")
 
 
-def _look_at_log(session: Session) -> Iterator[Check]:
-    lost = session.store.lost_tails()
-    if not lost:
-        detail = f"{counted(session.store.last_seq, 'changes')} kept, none is missing."
-        yield Check(name="changes", state="ok", detail=detail)
-    for tail in lost:
-        yield Check(
-            name="changes",
-            state="failed",
-            detail=f"Changes {tail['found'] + 1} to {tail['expected']} are missing.",
-        )
+def _look_at_changes(session: Session) -> Iterator[Check]:
+    yield from map(check_of, changes(session.store))
 
 
 def _look_at_words(session: Session) -> Iterator[Check]:
-    store = session.store
-    seen, wrong = 0, []
-    for scope in store.scopes():
-        for capture in store.iterate_captures(scope):
-            seen += 1
-            if text_sha256(capture.text) != capture.utf8_sha256:
-                wrong.append(capture.capture_id)
-    if wrong:
-        detail = f"Not as kept: {len(wrong)} of {counted(seen, 'captures')}, first {wrong[0]}."
-        yield Check(name="words", state="failed", detail=detail)
-    else:
-        detail = f"{counted(seen, 'captures')} compared with the SHA-256, all as kept."
-        yield Check(name="words", state="ok", detail=detail)
+    yield from map(check_of, words(session.store))
+
+
+def check_of(finding: Finding) -> Check:
+    """Return what validate found, as doctor says it."""
+    return Check(name=finding.name, state=finding.state, detail=finding.detail)
 
 
 def _look_at_indexes(session: Session) -> Iterator[Check]:

@@ -31,16 +31,18 @@ from shiyi.service.forms import (
 )
 from shiyi.service.level_requests import DeepRequest, ProbeRequest
 from shiyi.service.map_requests import CatalogRequest, RecallRequest, RoutingRequest, SurveyRequest
+from shiyi.service.safety_requests import BackupRequest, RestoreRequest, ValidateRequest
 from shiyi.store.kinds import KINDS, LAYERS, RELATIONS, STATUSES
 
 __all__ = [
-    "AbsenceRequest", "AddRecordRequest", "ArchiveRequest", "CalibrateRequest", "CatalogRequest",
-    "Channel", "DeepRequest", "DoctorRequest", "EditRequest", "EvalCompareRequest",
-    "EvalDatasetsRequest", "EvalGateRequest", "EvalLabelRequest", "EvalRunRequest", "EvalSystem",
-    "ExportRequest", "ImportFormat", "ImportRequest", "InitRequest", "Kind", "Layer", "LinkRequest",
-    "ListRequest", "Place", "Places", "ProbeRequest", "RecallRequest", "ReindexRequest", "Relation",
-    "RememberRequest", "Request", "RoutingRequest", "SearchRequest", "ShowRequest", "Status",
-    "StatusRequest", "SupersedeRequest", "SurveyRequest", "TraceRequest", "VersionRequest",
+    "AbsenceRequest", "AddRecordRequest", "ArchiveRequest", "BackupRequest", "CalibrateRequest",
+    "CatalogRequest", "Channel", "DeepRequest", "DoctorRequest", "EditRequest",
+    "EvalCompareRequest", "EvalDatasetsRequest", "EvalGateRequest", "EvalLabelRequest",
+    "EvalRunRequest", "EvalSystem", "ExportRequest", "ImportFormat", "ImportRequest", "InitRequest",
+    "Kind", "Layer", "LinkRequest", "ListRequest", "Place", "Places", "ProbeRequest",
+    "RecallRequest", "ReindexRequest", "Relation", "RememberRequest", "Request", "RestoreRequest",
+    "RoutingRequest", "SearchRequest", "ShowRequest", "Status", "StatusRequest", "SupersedeRequest",
+    "SurveyRequest", "TraceRequest", "ValidateRequest", "VersionRequest",
 ]  # fmt: skip
 
 Kind = Literal[KINDS]  # type: ignore[valid-type]

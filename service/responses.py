@@ -10,13 +10,15 @@ from shiyi.retrieval.level_results import DeepResult, ProbeResult
 from shiyi.retrieval.map_results import CatalogResult, RecallResult, RoutingResult, SurveyResult
 from shiyi.retrieval.results import SearchResult
 from shiyi.retrieval.traced import AbsenceResult, TraceResult
+from shiyi.service.safety_responses import BackupResult, Check, RestoreResult, ValidateResult
 
 __all__ = [
-    "AbsenceResult", "AddRecordResult", "CalibrateResult", "CatalogResult", "DeepResult",
-    "DoctorResult", "EditResult", "EvalCompareResult", "EvalDatasetsResult", "EvalGateResult",
-    "EvalLabelResult", "EvalRunResult", "ExportResult", "ImportResult", "InitResult", "LinkResult",
-    "ListResult", "ProbeResult", "RecallResult", "ReindexResult", "RememberResult", "RoutingResult",
-    "SearchResult", "ShowResult", "StatusResult", "SupersedeResult", "SurveyResult", "TraceResult",
+    "AbsenceResult", "AddRecordResult", "BackupResult", "CalibrateResult", "CatalogResult", "Check",
+    "DeepResult", "DoctorResult", "EditResult", "EvalCompareResult", "EvalDatasetsResult",
+    "EvalGateResult", "EvalLabelResult", "EvalRunResult", "ExportResult", "ImportResult",
+    "InitResult", "LinkResult", "ListResult", "ProbeResult", "RecallResult", "ReindexResult",
+    "RememberResult", "RestoreResult", "RoutingResult", "SearchResult", "ShowResult",
+    "StatusResult", "SupersedeResult", "SurveyResult", "TraceResult", "ValidateResult",
     "VersionResult",
 ]  # fmt: skip
 
@@ -225,14 +227,6 @@ class StatusResult(BaseModel):
     mode: str = Field(description="hybrid or keyword")
     scopes: list[ScopeStatus]
     notes: list[str]
-
-
-class Check(BaseModel):
-    """One thing that was looked at."""
-
-    name: str
-    state: str = Field(description="ok, warning or failed")
-    detail: str
 
 
 class DoctorResult(BaseModel):

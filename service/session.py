@@ -1,5 +1,6 @@
 """One opened home: the store, its indexes and the settings, each made when first needed."""
 
+import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shiyi.core.closable import Closable
-from shiyi.core.errors import HomeError, ModelUnavailableError, NotFoundError
+from shiyi.core.errors import HomeError, ModelUnavailableError, NotFoundError, UsageError
 from shiyi.core.settings import Settings, home_directory, load_settings
 from shiyi.store import Store
 from shiyi.store.traces import Content, Traces
@@ -36,11 +37,13 @@ class Session(Closable):
         show: Callable[[str], None] | None = None,
         ask: Callable[[], str] | None = None,
         without: Collection[str] = (),
+        ask_passphrase: Callable[[bool], str] | None = None,
     ) -> None:
         """Name a home; nothing is opened yet. `model` wins over the settings.
 
         show, ask: how to talk with somebody who judges; without `ask` nobody is there.
         without: steps of the ranking to leave out, for those who measure them.
+        ask_passphrase: how to ask a person for one, twice when it is new.
 
         Raises UsageError for settings that cannot be read.
         """
@@ -51,6 +54,7 @@ class Session(Closable):
         self.show = show or _show_nobody
         self.ask = ask or _ask_nobody
         self.without = frozenset(without)
+        self._ask_passphrase = ask_passphrase or _ask_nobody_for_one
         self._store: Store | None = None
         self._indexes: Indexes | None = None
         self._standings: Standings | None = None
@@ -77,6 +81,19 @@ class Session(Closable):
         if self._indexes is None:
             self._indexes = Indexes(self.store, self.load_encoder)
         return self._indexes
+
+    @property
+    def backups(self) -> Path:
+        """Where backups go that are kept by themselves."""
+        set_ = self.settings.backup_directory
+        return Path(set_).expanduser().absolute() if set_ else self.home / "backups"
+
+    def passphrase(self, *, new: bool) -> str:
+        """Return the passphrase of SHIYI_PASSPHRASE, else what a person types.
+
+        Raises UsageError when there is none.
+        """
+        return os.environ.get("SHIYI_PASSPHRASE") or self._ask_passphrase(new)
 
     @property
     def traces(self) -> Traces:
@@ -203,3 +220,12 @@ def _show_nobody(text: str) -> None:
 def _ask_nobody() -> str:
     """Say that there is no answer and will be none."""
     raise EOFError
+
+
+def _ask_nobody_for_one(new: bool) -> str:
+    """Say how a passphrase is given where nobody can be asked."""
+    del new
+    raise UsageError(
+        "A passphrase is needed; put it into SHIYI_PASSPHRASE, or run this at a terminal. Nothing "
+        "was changed."
+    )

@@ -28,10 +28,10 @@ The options above may also stand after the command. SHIYI_HOME, SHIYI_SCOPE and 
 what is not given here.
 
 Exit codes: 0 done or found · 1 nothing found, or a gate not held · 2 bad usage · 3 some lines of
-an import failed · 4 the record changed meanwhile · 5 doctor found a fault · 65 the database is
-damaged or not ours · 66 no home · 69 the model or index cannot be used · 70 internal error ·
-73 the disk is full or read-only · 74 the answer cannot be written · 75 another process owns the
-home · 130 interrupted
+an import failed · 4 the record changed meanwhile · 5 doctor or validate found a fault · 65 the
+database or a backup is damaged or not ours · 66 no home · 69 the model or index cannot be used ·
+70 internal error · 73 the disk is full or read-only · 74 the answer cannot be written · 75 another
+process owns the home · 130 interrupted
 """
 
 
@@ -126,7 +126,12 @@ def run(operation: Operation, values: Mapping[str, Any], options: Mapping[str, A
     with (
         _progress(operation) as progress,
         Session(
-            options["home"], model=options["model"], progress=progress, show=show, ask=ask
+            options["home"],
+            model=options["model"],
+            progress=progress,
+            show=show,
+            ask=ask,
+            ask_passphrase=_ask_passphrase if sys.stdin and sys.stdin.isatty() else None,
         ) as session,
     ):
         answer: BaseModel = invoke(session, operation.name, values, scope=options["scope"])
@@ -194,6 +199,12 @@ def _asking(*, to_stderr: bool) -> tuple[Callable[[str], None], Callable[[], str
         return line
 
     return partial(click.echo, err=to_stderr), ask
+
+
+def _ask_passphrase(new: bool) -> str:
+    """Ask on the terminal, without showing it; twice for a new one."""
+    said: str = click.prompt("Passphrase", hide_input=True, confirmation_prompt=new, err=True)
+    return said
 
 
 def read_words(given: str | None, file: str | None) -> str:

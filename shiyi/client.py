@@ -703,6 +703,54 @@ class Memory(Connection):
         answer = self._call("doctor", {})
         return cast("responses.DoctorResult", answer)
 
+    def validate(
+        self,
+        *,
+        strict: bool = False,
+        require_closed: bool = False,
+    ) -> "responses.ValidateResult":
+        """Say whether all that is kept fits together: clean, warnings or failed.
+
+        strict: let warnings count as faults.
+        require_closed: let captures that no turn has closed count as faults.
+        """
+        answer = self._call("validate", {
+            "strict": strict, "require_closed": require_closed,
+        })  # fmt: skip
+        return cast("responses.ValidateResult", answer)
+
+    def backup(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        encrypt: bool = False,
+    ) -> "responses.BackupResult":
+        """Write everything that is kept, read it again and compare, plain or encrypted.
+
+        path: a new path, or a directory to put it into; the home's own backups by default.
+        encrypt: encrypt it with a passphrase, asked for or in SHIYI_PASSPHRASE.
+        """
+        answer = self._call("backup", {
+            "path": path, "encrypt": encrypt,
+        })  # fmt: skip
+        return cast("responses.BackupResult", answer)
+
+    def restore(
+        self,
+        path: str | PathLike[str],
+        *,
+        into: str | PathLike[str] | None = None,
+    ) -> "responses.RestoreResult":
+        """Make a new home from a backup, the same to the last row.
+
+        path: the directory or file of a backup.
+        into: the new home, an empty or missing directory; else the one of --home.
+        """
+        answer = self._call("restore", {
+            "path": path, "into": into,
+        })  # fmt: skip
+        return cast("responses.RestoreResult", answer)
+
     def calibrate(
         self,
         *,

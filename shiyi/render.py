@@ -16,6 +16,7 @@ from shiyi.render_eval import (
     render_eval_label,
     render_eval_run,
 )
+from shiyi.render_safety import MARKS, render_backup, render_restore, render_validate
 from shiyi.render_trace import render_absence, render_trace
 from shiyi.retrieval.outcome import EXIT_CODES, Outcome
 from shiyi.retrieval.packing import Budgeted
@@ -39,6 +40,7 @@ from shiyi.service.responses import (
     ShowResult,
     StatusResult,
     SupersedeResult,
+    ValidateResult,
     VersionResult,
 )
 from shiyi.service.wording import counted, one_line
@@ -49,7 +51,6 @@ _WORDS_SHOWN = 8
 _SHOWN_FROM = 0.005  # a smaller part of a score would be shown as 0.00
 _BLANKS = re.compile(r"\s+")
 _SOURCED = {"sourced": "quotes its source", "summary_only": "quotes no source"}
-_MARKS = {"ok": "✓", "warning": "!", "failed": "✗"}
 
 
 def render(operation: Operation, answer: Any) -> str:
@@ -78,7 +79,8 @@ def exit_code(answer: Any) -> int:
         return _SOME_FAILED
     if isinstance(answer, EvalGateResult) and not answer.passed:
         return _NOT_HELD
-    if isinstance(answer, DoctorResult) and not answer.healthy:
+    healthy = getattr(answer, "healthy", getattr(answer, "passed", True))
+    if isinstance(answer, DoctorResult | ValidateResult) and not healthy:
         return _UNHEALTHY
     return 0
 
@@ -309,7 +311,7 @@ def _status(answer: StatusResult) -> str:
 
 def _doctor(answer: DoctorResult) -> str:
     return "\n".join(
-        f"{_MARKS[check.state]} {check.name}: {check.detail}" for check in answer.checks
+        f"{MARKS[check.state]} {check.name}: {check.detail}" for check in answer.checks
     )
 
 
@@ -357,6 +359,9 @@ _RENDERERS: dict[str, Callable[[Any], str]] = {
     "ReindexResult": _reindex,
     "StatusResult": _status,
     "DoctorResult": _doctor,
+    "ValidateResult": render_validate,
+    "BackupResult": render_backup,
+    "RestoreResult": render_restore,
     "ExportResult": _export,
     "CalibrateResult": _calibrate,
     "EvalRunResult": render_eval_run,

@@ -15,13 +15,15 @@ from shiyi.store import captures as _captures
 from shiyi.store import heads as _heads
 from shiyi.store import links as _links
 from shiyi.store import records as _records
-from shiyi.store.database import Database, naive
+from shiyi.store.checks import Checks
+from shiyi.store.database import Database, naive, utc
 from shiyi.store.faults import unwritable
 from shiyi.store.heads import HeadFilter, Phase
 from shiyi.store.home import prepare_home
 from shiyi.store.lease import Lease
 from shiyi.store.rolls import Rolls
 from shiyi.store.rows import Capture, Change, Link, Record, encode_json, json_sha256
+from shiyi.store.snapshot import Snapshots
 from shiyi.store.transaction import SessionEnds, Transaction
 from shiyi.store.watermark import Watermark
 
@@ -57,6 +59,8 @@ class Store(Closable):
                 raise unwritable(self.home, error) from error
             self.home_id = self._database.meta("home_id") or ""
             self.rolls = Rolls(self._database)
+            self.checks = Checks(self.home, self._database)
+            self.snapshots = Snapshots(self._database)
             self._known_scopes = set(self.scopes())
             self._note_lost_tail()
             self._opened = opened.pop_all()
@@ -314,6 +318,21 @@ class Store(Closable):
             WHERE seq > ? AND scope = ? ORDER BY seq
         """
         return [Change(*row) for row in self._database.rows(query, [seq, scope])]
+
+    def note(self, name: str) -> str | None:
+        """Return what is noted about the home itself under a name, or None."""
+        return self._database.meta(name)
+
+    def keep_note(self, name: str, value: str) -> None:
+        """Note something about the home itself; it is no change of anything kept."""
+        with self._database.lock, self._database.transaction():
+            self._database.set_meta(name, value)
+
+    def first_unsaved(self, seq: int) -> datetime | None:
+        """Return when the oldest change after `seq` was made, or None."""
+        query = "SELECT min(changed_at) FROM changes WHERE seq > ?"
+        found = self._database.rows(query, [seq])[0][0]
+        return None if found is None else utc(found)
 
     def lost_tails(self) -> list[dict[str, int]]:
         """Return the losses noticed so far, each with the sequence expected and the one found."""

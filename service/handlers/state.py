@@ -3,6 +3,7 @@
 from importlib import metadata
 
 from shiyi.indexer.analyze import analyzer_fingerprint
+from shiyi.lifecycle.backups import due
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
 from shiyi.service.diagnosis import examine, scope_status
@@ -17,6 +18,8 @@ def handle_status(session: Session, _: str, request: ask.StatusRequest) -> answe
     problem = session.model_problem()
     notes = [f"Keywords only: {problem}"] if problem else []
     notes += session.lost()
+    waiting = due(store, session.settings.backup_days)
+    notes += [waiting] if waiting else []
     return answer.StatusResult(
         home=str(store.home),
         version=metadata.version("shiyi"),

@@ -29,6 +29,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "supersede": ["{record}", "{other}", "--reason", "乙"],
     "archive": ["{record}"],
     "export": ["{new}"],
+    "restore": ["{backup}", "--into", "{new}"],
     "eval run": ["{set}", "--system", "grep", "--out", "{new}"],
     "eval compare": ["{result}", "{result}"],
     "eval gate": ["{result}", "--baseline", "{new}", "--write"],
@@ -49,9 +50,10 @@ def test_every_command_answers_with_one_object(
         "record": kept("甲")["record_id"], "other": kept("丙")["record_id"],
         "source": tmp_path / "a.md",
         "new": tmp_path / "new", "texts": tmp_path / "texts", "set": write_set(tmp_path / "set"),
-        "result": tmp_path / "result.json",
+        "result": tmp_path / "result.json", "backup": tmp_path / "backup",
     }  # fmt: skip
     names["result"].write_text(build_result({"a": ["main"]}, queries=4).model_dump_json(), "utf-8")
+    assert run("backup", names["backup"]).code == 0
     rest = [word.format(**names) for word in ARGUMENTS.get(operation.name, [])]
     words = [*operation.name.split(" "), *rest]
 

@@ -1,0 +1,6 @@
+"""How numbers are worded."""
+
+
+def counted(number: int, plural: str) -> str:
+    """Return a number with what it counts: "1 record", "2 records"; a plural ends with s."""
+    return f"{number} {plural.removesuffix('s') if number == 1 else plural}"

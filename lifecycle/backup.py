@@ -1,0 +1,298 @@
+"""Backup: every row and attachment, written, read again and compared before it counts."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+from shiyi.core.errors import HomeError, HomeUnwritableError, UsageError
+from shiyi.core.files import make_private_directory, owner_only, sync_directory
+from shiyi.core.iterate import batched
+from shiyi.lifecycle.backups import (
+    DIRECTORY,
+    PARTIAL,
+    SEALED_SUFFIX,
+    Kept,
+    kept_in,
+    name_for,
+    note_backup,
+    remove,
+    sweep,
+    to_remove,
+)
+from shiyi.lifecycle.sealed import SealedSource, check_passphrase, home_of, seal
+from shiyi.lifecycle.snapshots import (
+    BLOCK,
+    MANIFEST,
+    Manifest,
+    PlainSource,
+    SavedFile,
+    SavedTable,
+    verify,
+)
+from shiyi.store import Store
+from shiyi.store.checks import ATTACHMENTS, attachment_path
+from shiyi.store.snapshot import Table
+
+_ROWS = 5_000  # of a file; never changed, so that files of older rows are the same again
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A backup that was written and read again. linked: bytes shared with the one before."""
+
+    path: Path
+    manifest: Manifest
+    sealed: bool
+    bytes: int
+    linked: int
+    removed: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def back_up(
+    store: Store,
+    path: Path | None = None,
+    *,
+    managed: Path | None = None,
+    passphrase: str | None = None,
+) -> Made:
+    """Write a backup and return what it is; encrypted when there is a passphrase.
+
+    Without a path it goes to `managed`, the directory of backups that are kept by themselves, and
+    of those so many stay as `backups.to_remove` says. A path that is a directory gets a backup
+    inside it; any other path becomes the backup.
+
+    Raises UsageError for a path that is taken or lies in the home, HomeUnwritableError when there
+    is no room; then nothing of it stays.
+    """
+    if passphrase is not None:
+        check_passphrase(passphrase)
+    own = managed or store.home / DIRECTORY
+    with store.snapshots.standing():
+        target = _target(store, path, own, sealed=passphrase is not None)
+        partial = target.with_name(f".{target.name}{PARTIAL}")
+        try:
+            make_private_directory(target.parent)
+            if path is None:
+                sweep(own)
+            made = _write(store, target, partial, passphrase)
+        except OSError as error:
+            if isinstance(error, HomeError):
+                raise
+            raise HomeUnwritableError(
+                f"The backup cannot be written to {target} ({error.strerror}); nothing of it "
+                "stayed, and what was saved before is safe."
+            ) from None
+        finally:
+            with suppress(OSError):
+                remove(partial)
+        notes = list(made.notes)
+        try:
+            note_backup(store, target, store.last_seq, managed=path is None)
+        except HomeError as error:
+            notes.append(f"The backup is whole, but it could not be noted in the home: {error}")
+    removed = _thin_out(own, made.manifest.home_id) if path is None else []
+    return Made(
+        target, made.manifest, made.sealed, made.bytes, made.linked, removed=removed, notes=notes
+    )
+
+
+def managed_backups(directory: Path, home_id: str) -> list[Kept]:
+    """Return the backups of this home in a directory that it manages, oldest first."""
+    return [one for one in kept_in(directory) if _home_of(one) == home_id]
+
+
+def _home_of(kept: Kept) -> str | None:
+    if kept.sealed:
+        return home_of(kept.path)
+    try:
+        return PlainSource(kept.path).manifest.home_id
+    except HomeError:
+        return None
+
+
+def _thin_out(directory: Path, home_id: str) -> list[str]:
+    gone = []
+    for one in to_remove(managed_backups(directory, home_id)):
+        with suppress(OSError):
+            remove(one.path)
+            gone.append(one.path.name)
+    return gone
+
+
+def _target(store: Store, path: Path | None, managed: Path, *, sealed: bool) -> Path:
+    name = name_for(datetime.now(UTC), store.last_seq) + (SEALED_SUFFIX if sealed else "")
+    if path is None:
+        return _free(managed / name)
+    path = path.absolute()
+    if path.resolve().is_relative_to(store.home.resolve()):
+        raise UsageError(
+            f"{path} lies in the home itself; name a place outside, or none for the home's own."
+        )
+    if path.is_dir():
+        return _free(path / name)
+    if path.exists() or path.is_symlink():
+        raise UsageError(f"{path} is there already; name a new path or a directory.")
+    return path
+
+
+def _free(path: Path) -> Path:
+    """Return the path, with a number behind it when it is taken within the same second."""
+    stem, _, suffix = path.name.partition(".")
+    number = 1
+    while path.exists():
+        number += 1
+        path = path.with_name(f"{stem}-{number}" + (f".{suffix}" if suffix else ""))
+    return path
+
+
+def _write(store: Store, target: Path, partial: Path, passphrase: str | None) -> Made:
+    if passphrase is None:
+        before = _newest(target.parent, store.home_id)
+        manifest, linked = _write_plain(store, partial, before)
+        size = verify(PlainSource(partial))
+        _rename(partial, target)
+        return Made(target, manifest, sealed=False, bytes=size, linked=linked)
+    # What is not encrypted yet never leaves the home.
+    staging = store.home / f".sealing{PARTIAL}"
+    try:
+        if staging.exists():  # of a process that was killed
+            remove(staging)
+        _write_plain(store, staging, None)
+        source = PlainSource(staging)
+        with owner_only(), partial.open("xb") as file:
+            key = seal(source, file, passphrase)
+            file.flush()
+            os.fsync(file.fileno())
+        sealed = SealedSource(partial, key=key)
+        size = verify(sealed)
+        _rename(partial, target)
+        return Made(target, sealed.manifest, sealed=True, bytes=size, linked=0)
+    finally:
+        with suppress(OSError):
+            remove(staging)
+
+
+def _rename(partial: Path, target: Path) -> None:
+    partial.rename(target)
+    sync_directory(target.parent)
+
+
+def _newest(directory: Path, home_id: str) -> PlainSource | None:
+    """Return the newest plain backup of this home in a directory, for files that are the same."""
+    for one in reversed(kept_in(directory)):
+        if not one.sealed:
+            try:
+                source = PlainSource(one.path)
+            except HomeError:
+                continue
+            if source.manifest.home_id == home_id:
+                return source
+    return None
+
+
+def _write_plain(store: Store, directory: Path, before: PlainSource | None) -> tuple[Manifest, int]:
+    writer = _Writer(directory, before)
+    tables = [_write_table(store, table, writer) for table in store.snapshots.tables()]
+    missing = _write_attachments(store, writer)
+    manifest = Manifest(
+        home_id=store.home_id,
+        created_at=datetime.now(UTC).isoformat(),
+        program=metadata.version("shiyi"),
+        schema=store.snapshots.schema,
+        last_seq=store.last_seq,
+        tables=tables,
+        files=writer.files,
+        missing=missing,
+    )
+    writer.write_file(MANIFEST, iter([manifest.encode()]))
+    writer.sync()
+    return manifest, writer.linked
+
+
+def _write_table(store: Store, table: Table, writer: "_Writer") -> SavedTable:
+    rows = 0
+    for number, lines in enumerate(batched(store.snapshots.lines(table), _ROWS)):
+        writer.add(f"tables/{table.name}.{number:06d}.jsonl", b"".join(lines))
+        rows += len(lines)
+    return SavedTable(table.name, list(table.columns), rows)
+
+
+def _write_attachments(store: Store, writer: "_Writer") -> list[str]:
+    """Write the bytes of all attachments; return the hashes of those that do not fit them."""
+    missing = []
+    for sha256 in store.snapshots.attachments():
+        path = attachment_path(store.home, sha256)
+        try:
+            with path.open("rb") as file:
+                fits = hashlib.file_digest(file, "sha256").hexdigest() == sha256
+        except OSError:
+            fits = False
+        if fits:
+            writer.add_copy(f"{ATTACHMENTS}/{sha256}", path, sha256)
+        else:
+            missing.append(sha256)
+    return missing
+
+
+class _Writer:
+    """Writes the files of a backup, or links those that are the same in the one before."""
+
+    def __init__(self, directory: Path, before: PlainSource | None) -> None:
+        self._directory = make_private_directory(directory)
+        self._before = before
+        self._known = {file.name: file for file in before.manifest.files} if before else {}
+        self.files: list[SavedFile] = []
+        self.linked = 0
+
+    def add(self, name: str, content: bytes) -> None:
+        file = SavedFile(name, len(content), hashlib.sha256(content).hexdigest())
+        self._put(file, lambda: iter([content]))
+
+    def add_copy(self, name: str, path: Path, sha256: str) -> None:
+        self._put(SavedFile(name, path.stat().st_size, sha256), lambda: _blocks(path))
+
+    def _put(self, file: SavedFile, content: Callable[[], Iterator[bytes]]) -> None:
+        self.files.append(file)
+        if not (self._known.get(file.name) == file and self._link(file)):
+            self.write_file(file.name, content())
+
+    def _link(self, file: SavedFile) -> bool:
+        """Link a file of the backup before; the whole is read and compared afterwards anyway."""
+        assert self._before is not None
+        old = self._before.directory / file.name
+        try:
+            with old.open("rb") as stream:
+                if hashlib.file_digest(stream, "sha256").hexdigest() != file.sha256:
+                    return False
+            path = self._directory / file.name
+            make_private_directory(path.parent)
+            path.hardlink_to(old)
+        except OSError:
+            return False  # another disk, or one that knows no links
+        self.linked += file.size
+        return True
+
+    def write_file(self, name: str, content: Iterator[bytes]) -> None:
+        path = self._directory / name
+        make_private_directory(path.parent)
+        with owner_only(), path.open("xb") as file:
+            for block in content:
+                file.write(block)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def sync(self) -> None:
+        for path in [*self._directory.rglob("*/"), self._directory]:
+            sync_directory(path)
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            yield block

@@ -1,0 +1,105 @@
+"""The backups that a home keeps by itself: where they lie, which stay, and when one is due."""
+
+import json
+import re
+import shutil
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from shiyi.store import Store, encode_json
+
+DIRECTORY = "backups"
+SEALED_SUFFIX = ".sealed"
+PARTIAL = ".partial"  # the end of what is still being written
+DAILY, WEEKLY = 7, 4
+_LAST, _ELSEWHERE = "backup", "backups_elsewhere"
+_PLACES_KEPT = 50
+_NAME = re.compile(r"shiyi-(?P<time>\d{8}T\d{6}Z)-\d+(?:-\d+)?(?:\.sealed)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A finished backup: its path, when it was made, and whether it is encrypted."""
+
+    path: Path
+    made: datetime
+    sealed: bool
+
+
+def name_for(now: datetime, seq: int) -> str:
+    """Return the name of a backup made now."""
+    return f"shiyi-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{seq}"
+
+
+def kept_in(directory: Path) -> list[Kept]:
+    """Return the backups of a directory by their names, oldest first."""
+    found = []
+    for path in directory.iterdir() if directory.is_dir() else ():
+        match = _NAME.fullmatch(path.name)
+        if match and not path.is_symlink():
+            made = datetime.strptime(match["time"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+            found.append(Kept(path, made, path.name.endswith(SEALED_SUFFIX)))
+    return sorted(found, key=lambda one: (one.made, one.path.name))
+
+
+def to_remove(kept: Iterable[Kept]) -> list[Kept]:
+    """Return those that need not stay.
+
+    The newest of each of the last 7 days that have any stays, and of each of the last 4 weeks.
+    """
+    newest_first = sorted(kept, key=lambda one: (one.made, one.path.name), reverse=True)
+    days: dict[object, Kept] = {}
+    weeks: dict[object, Kept] = {}
+    for one in newest_first:
+        days.setdefault(one.made.date(), one)
+        weeks.setdefault(one.made.isocalendar()[:2], one)
+    stay = [*list(days.values())[:DAILY], *list(weeks.values())[:WEEKLY]]
+    return [one for one in newest_first if one not in stay]
+
+
+def remove(path: Path) -> None:
+    """Remove a backup; what is half removed is no backup any more."""
+    if path.is_dir() and not path.is_symlink():
+        with suppress(OSError):
+            (path / "manifest.json").unlink(missing_ok=True)
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def sweep(directory: Path) -> None:
+    """Remove what interrupted backups left in a directory of ours."""
+    for path in directory.glob(f".*{PARTIAL}") if directory.is_dir() else ():
+        with suppress(OSError):
+            remove(path)
+
+
+def note_backup(store: Store, path: Path, seq: int, *, managed: bool) -> None:
+    """Note that a backup was made, and where it lies when it is not one of ours."""
+    last = {"at": datetime.now(UTC).isoformat(), "seq": seq}
+    store.keep_note(_LAST, encode_json(last))
+    if not managed:
+        places = [place for place in elsewhere(store) if place != str(path)]
+        store.keep_note(_ELSEWHERE, encode_json([*places, str(path)][-_PLACES_KEPT:]))
+
+
+def elsewhere(store: Store) -> list[str]:
+    """Return where backups were written that we do not manage."""
+    places: list[str] = json.loads(store.note(_ELSEWHERE) or "[]")
+    return places
+
+
+def due(store: Store, days: int, *, now: datetime | None = None) -> str | None:
+    """Return a sentence when changes have waited longer than `days` for a backup, else None."""
+    last = json.loads(store.note(_LAST) or "null")
+    oldest = store.first_unsaved(last["seq"] if last else 0)
+    if oldest is None or (now or datetime.now(UTC)) - oldest < timedelta(days=days):
+        return None
+    since = f"the last one is of {last['at'][:10]}" if last else "there was none so far"
+    return (
+        f"A backup is due: changes from {oldest.date().isoformat()} on are in no backup, and "
+        f"{since}. Run `shiyi backup`."
+    )
