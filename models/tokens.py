@@ -6,12 +6,14 @@ bytes             UTF-8 bytes: never less than any byte-level tokenizer counts, 
 """
 
 from functools import cache
+from hashlib import blake2b
 from importlib import import_module
 from typing import Any, Protocol
 
 from shiyi.core.errors import UsageError
 from shiyi.models.text import without_surrogates
 
+_KEPT = 1 << 15  # counts
 _CONSTRUCTORS = {"o200k": "o200k_base", "cl100k": "cl100k_base"}
 
 
@@ -39,15 +41,28 @@ class ByteCounter:
 
 
 class BpeCounter:
-    """Counts with one of rs-bpe's tokenizers. Special tokens in a text are plain text."""
+    """Counts with one of rs-bpe's tokenizers. Special tokens in a text are plain text.
+
+    Counts are kept under digests of the texts, so that what is shown again is not counted again,
+    and no text is kept.
+    """
 
     def __init__(self, name: str, tokenizer: Any) -> None:
         self.name = name
         self._tokenizer = tokenizer
+        self._known: dict[bytes, int] = {}
 
     def count(self, text: str) -> int:
         """Return the exact number of tokens."""
-        return int(self._tokenizer.count(without_surrogates(text)))
+        sound = without_surrogates(text)
+        key = blake2b(sound.encode(), digest_size=16).digest()
+        known = self._known.get(key)
+        if known is None:
+            known = int(self._tokenizer.count(sound))
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            self._known[key] = known
+        return known
 
 
 @cache

@@ -25,66 +25,42 @@ Counting is exact because no token of o200k or cl100k crosses from a line break 
 """
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
-
 from shiyi.core.errors import UsageError
-from shiyi.core.text import visible
 from shiyi.models.tokens import TokenCounter
+from shiyi.retrieval.layout import (
+    GAINS,
+    Budgeted,
+    Format,
+    Frame,
+    Item,
+    Left,
+    Section,
+    between,
+    closed,
+    compact,
+    head_of,
+    opened,
+    plain,
+    tail_of,
+)
 from shiyi.retrieval.pack import MIN_BUDGET
 
 __all__ = [
     "GAINS", "MIN_BUDGET", "Budgeted", "Format", "Frame", "Item", "Left", "Order", "Packed",
     "Section", "Shown", "compact", "fingerprint_of", "notes_section", "pack_sections",
 ]  # fmt: skip
-Format = Literal["json", "markdown"]
 Order = Literal["value", "top"]
-GAINS = (0.05, 0.8, 0.9, 1.0)  # id, one line, short card, full card
 _NOTE = 10.0  # a note is said before anything else
 _NOTE_LENGTH = 60  # characters of a note that does not fit
 _DIGITS = 12  # of a cursor, for the request that it belongs to
 _MAX_DIGITS = 24
 _UNPARTED = 2  # tokens by which the last item of a list may cost more without its comma
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """Something to show. forms go from the smallest to the largest and are never empty."""
-
-    id: str
-    value: float
-    forms: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """Items under one name, in the order in which they are shown.
-
-    gains: what each form is worth of an item's value, ascending; one for each form.
-    """
-
-    name: str
-    items: tuple[Item, ...]
-    weight: float = 1.0
-    gains: tuple[float, ...] = GAINS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
-    """What stands around the sections: plain fields before them, those that are None left out.
-
-    request names the request without its budget and cursor, see `fingerprint_of`.
-    """
-
-    format: Format
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    request: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,32 +70,6 @@ class Shown:
     section: str
     id: str
     form: int
-
-
-class Left(BaseModel):
-    """What the budget left out, counted by section."""
-
-    omitted: dict[str, int] = Field(default_factory=dict, description="items not shown at all")
-    stepped_down: dict[str, int] = Field(
-        default_factory=dict, description="items shown in a smaller form than they have"
-    )
-    resume: str | None = Field(
-        default=None, description="the cursor that goes on with what is omitted"
-    )
-
-
-class Budgeted(BaseModel):
-    """What every answer with a budget has. `text` is what was budgeted and what a door prints."""
-
-    outcome: Literal["found", "empty", "failed", "unavailable"]
-    notes: list[str] = Field(default_factory=list, description="what was missing or could widen")
-    trace: str | None = Field(
-        default=None, description="the id under which this call can be looked at"
-    )
-    truncated: Left
-    counter: str
-    tokens: int = Field(description="what the text costs, at most the budget")
-    text: str = Field(exclude=True, repr=False, description="the answer in the format asked for")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +135,7 @@ def pack_sections(
             "What comes next does not fit the budget; give a larger one, or read it by its id."
         )
     left = _left(sections, forms, before, f"{owner}{skipped + len(forms)}")
-    return _written(sections, forms, left, counter, frame)
+    return _written(sections, forms, left, costs, frame)
 
 
 def fingerprint_of(*parts: Any) -> str:
@@ -193,17 +143,12 @@ def fingerprint_of(*parts: Any) -> str:
     return hashlib.sha256(compact(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def compact(value: Any) -> str:
-    """Return a value as JSON on one line, Unicode as it is."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
 def notes_section(notes: Iterable[str], format_: Format = "json") -> Section:
     """Return notes as a section that comes before all others; long ones may be cut."""
     items = []
     for place, note in enumerate(notes):
         cut = note if len(note) <= _NOTE_LENGTH else f"{note[: _NOTE_LENGTH - 1]}…"
-        forms = [compact(one) if format_ == "json" else f"- {_plain(one)}" for one in (cut, note)]
+        forms = [compact(one) if format_ == "json" else f"- {plain(one)}" for one in (cut, note)]
         items.append(Item(str(place), _NOTE, tuple(forms)))
     return Section("notes", tuple(items), gains=(0.9, 1.0))
 
@@ -215,8 +160,8 @@ class _Costs:
     """The tokens of every form, each counted when it is first asked for."""
 
     def __init__(self, counter: TokenCounter, format_: Format, sections: Sequence[Section]) -> None:
-        self._counter, self._format, self._sections = counter, format_, sections
-        self._between = _between(format_)
+        self.counter, self._format, self._sections = counter, format_, sections
+        self._between = between(format_)
         self._known: dict[tuple[int, int, int], int] = {}
 
     def of(self, section: int, item: int, form: int) -> int:
@@ -224,17 +169,27 @@ class _Costs:
         if form < 0:
             return 0
         key = (section, item, form)
-        if key not in self._known:
+        cost = self._known.get(key)
+        if cost is None:
             text = self._sections[section].items[item].forms[form]
-            self._known[key] = self._counter.count(f"{text}{self._between}")
-        return self._known[key]
+            cost = self._known[key] = self.counter.count(f"{text}{self._between}")
+        return cost
+
+    def last(self, section: int, item: int, form: int) -> int:
+        """Return what a form costs as the last of its section."""
+        if self._format == "markdown":
+            return self.of(section, item, form)
+        return self.counter.count(f"{self._sections[section].items[item].forms[form]}\n")
+
+    def frame(self, section: int) -> int:
+        """Return what the name of a section and its end cost."""
+        closing = closed(self._format)
+        opening = self.counter.count(opened(self._sections[section].name, self._format))
+        return opening + (self.counter.count(closing) if closing else 0)
 
     def around(self, section: int) -> int:
-        """Return what the first item of a section costs besides: its name and its end."""
-        opened = _opened(self._sections[section].name, self._format)
-        closed = _closed(self._format)
-        last = _UNPARTED if self._format == "json" else 0
-        return self._counter.count(opened) + last + (self._counter.count(closed) if closed else 0)
+        """Return what the first item of a section costs besides, at the most."""
+        return self.frame(section) + (_UNPARTED if self._format == "json" else 0)
 
 
 def _by_value(sections: Sequence[Section], costs: _Costs) -> list[_Step]:
@@ -251,18 +206,17 @@ def _by_value(sections: Sequence[Section], costs: _Costs) -> list[_Step]:
 def _steps_of(section: Section, s: int, i: int, costs: _Costs) -> list[_Step]:
     """Return the steps of an item without those forms that a larger one makes pointless."""
     item = section.items[i]
-    worth = [0.0, *(item.value * section.weight * gain for gain in section.gains)]
-    path = [-1]
-
-    def rate(before: int, after: int) -> float:
-        cost = costs.of(s, i, after) - costs.of(s, i, before)
-        return (worth[after + 1] - worth[before + 1]) / max(cost, 0.5)
-
+    path = [(-1, 0.0, 0, 0.0)]  # form, worth, cost, and what each token of the step there brings
     for form in _distinct(item.forms):
-        while len(path) > 1 and rate(path[-2], path[-1]) <= rate(path[-1], form):
+        worth, cost = item.value * section.weight * section.gains[form], costs.of(s, i, form)
+        while True:
+            _, before, paid, rate = path[-1]
+            fresh = (worth - before) / max(cost - paid, 0.5)
+            if len(path) == 1 or fresh < rate:
+                break
             path.pop()
-        path.append(form)
-    return [_Step(rate(a, b), s, i, a, b) for a, b in pairwise(path)]
+        path.append((form, worth, cost, fresh))
+    return [_Step(b[3], s, i, a[0], b[0]) for a, b in pairwise(path)]
 
 
 def _from_the_top(sections: Sequence[Section]) -> list[_Step]:
@@ -350,23 +304,23 @@ def _written(
     sections: Sequence[Section],
     forms: Mapping[tuple[int, int], int],
     left: Left,
-    counter: TokenCounter,
+    costs: _Costs,
     frame: Frame,
 ) -> Packed:
-    blocks, shown = [_head(frame)], []
+    counter, head = costs.counter, head_of(frame)
+    blocks, shown, cost = [head], [], counter.count(head) if head else 0
     for s, section in enumerate(sections):
         own = [(i, forms[s, i]) for i in range(len(section.items)) if (s, i) in forms]
         if own:
             shown += [Shown(section.name, section.items[i].id, form) for i, form in own]
-            lines = _between(frame.format).join(section.items[i].forms[form] for i, form in own)
-            blocks += [_opened(section.name, frame.format), lines, "\n"]
-            blocks.append(_closed(frame.format))
-    body = "".join(blocks)
-    cost = counter.count(body)
+            lines = between(frame.format).join(section.items[i].forms[form] for i, form in own)
+            blocks += [opened(section.name, frame.format), lines, "\n", closed(frame.format)]
+            cost += costs.frame(s) + costs.last(s, *own[-1])
+            cost += sum(costs.of(s, i, form) for i, form in own[:-1])
     tokens = 0
-    while (total := cost + counter.count(_tail(left, counter.name, tokens, frame))) > tokens:
+    while (total := cost + counter.count(tail_of(left, counter.name, tokens, frame))) > tokens:
         tokens = total
-    text = body + _tail(left, counter.name, tokens, frame)
+    text = "".join(blocks) + tail_of(left, counter.name, tokens, frame)
     return Packed(text, tokens, counter.name, tuple(shown), left)
 
 
@@ -375,48 +329,9 @@ def _overhead(sections: Sequence[Section], budget: int, counter: TokenCounter, f
     most = {section.name: _nines(len(section.items)) for section in sections}
     cursor = "9" * (_DIGITS + len(str(sum(len(section.items) for section in sections))))
     all_left = Left(omitted=most, stepped_down=most, resume=cursor)
-    tails = [_tail(left, counter.name, _nines(budget), frame) for left in (all_left, Left())]
-    return counter.count(_head(frame)) + max(map(counter.count, tails))
+    tails = [tail_of(left, counter.name, _nines(budget), frame) for left in (all_left, Left())]
+    return counter.count(head_of(frame)) + max(map(counter.count, tails))
 
 
 def _nines(number: int) -> int:
     return int("9" * len(str(number)))
-
-
-def _head(frame: Frame) -> str:
-    fields = {name: value for name, value in frame.fields.items() if value is not None}
-    if frame.format == "json":
-        return f"{compact(fields)[:-1]},\n" if fields else "{\n"
-    shown = [f"{name}: {_plain(value)}" for name, value in fields.items()]
-    return f"{' · '.join(shown)}\n" if shown else ""
-
-
-def _plain(value: Any) -> str:
-    text = value if isinstance(value, str) else compact(value)
-    return visible(" ".join(text.split()))
-
-
-def _between(format_: Format) -> str:
-    return ",\n" if format_ == "json" else "\n"
-
-
-def _opened(name: str, format_: Format) -> str:
-    return f'"{name}":[\n' if format_ == "json" else f"## {name}\n"
-
-
-def _closed(format_: Format) -> str:
-    return "],\n" if format_ == "json" else ""
-
-
-def _tail(left: Left, counter: str, tokens: int, frame: Frame) -> str:
-    if frame.format == "json":
-        fields = {"truncated": left.model_dump(), "counter": counter, "tokens": tokens}
-        return f"{compact(fields)[1:]}\n"
-    parts = [
-        f"{what}: {', '.join(f'{count} {name}' for name, count in counts.items())}"
-        for what, counts in (("left out", left.omitted), ("shortened", left.stepped_down))
-        if counts
-    ]
-    if left.resume:
-        parts.append(f"resume: {left.resume}")
-    return " · ".join([*parts, f"{tokens} tokens ({counter})"]) + "\n"
