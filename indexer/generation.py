@@ -35,6 +35,7 @@ _PLAIN = (
     "columns.npy", "topic_pointers.npy", "topic_keys.npy", "quotes.npy", "cards.bin",
     "card_pointers.npy",
 )  # fmt: skip
+_KEPT_CARDS = 4096  # of those read last
 _NAME = re.compile(r"[0-9a-f]{16}")
 
 
@@ -93,11 +94,20 @@ class Generation:
         self.topic_keys = map_array(directory / "topic_keys.npy")
         self.quotes = map_array(directory / "quotes.npy")
         self.graph = GraphArrays.load(directory)
+        self._known_cards: dict[int, dict[str, Any]] = {}
         self._card_pointers = map_array(directory / "card_pointers.npy")
         self._cards = _map_bytes(directory / "cards.bin")
 
     def card(self, document: int) -> dict[str, Any]:
-        """Return the card of a document."""
+        """Return the card of a document, not to be written to."""
+        card = self._known_cards.get(document)
+        if card is None:
+            if len(self._known_cards) >= _KEPT_CARDS:
+                self._known_cards.clear()
+            card = self._known_cards[document] = self._read_card(document)
+        return card
+
+    def _read_card(self, document: int) -> dict[str, Any]:
         start, end = self._card_pointers[document], self._card_pointers[document + 1]
         card: dict[str, Any] = json.loads(self._cards[start:end].tobytes())
         return card

@@ -1,9 +1,9 @@
 """The live index of one scope: a generation, and what the change feed brought since."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from shiyi.store import Capture, Store
 from shiyi.store.kinds import KINDS, LAYERS, STATUSES
 
 _EPOCH = date(1970, 1, 1).toordinal()
+_PLACES = 1 << 14  # of base documents, kept by their ids
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +71,8 @@ class ScopeIndex:
         self._records = int(np.count_nonzero(self.columns["type"] == RECORD))
         self._documents: list[Document] = []
         self._slots_of: dict[tuple[int, str], list[int]] = {}
+        self._base_slots: dict[tuple[int, str], list[int]] = {}  # of those looked for last
+        self._worked_out: dict[str, Any] = {}
         self._previous = np.empty(0, np.int64)  # of the slots looked at so far
         self._followers: dict[str, list[int]] = {}  # of turns that are not in the base
         fragments = self._base[self._records :]
@@ -102,6 +106,7 @@ class ScopeIndex:
         last = store.last_seq
         if last == self.seq:
             return
+        self._worked_out.clear()
         records: dict[str, None] = {}
         captures: dict[str, None] = {}
         for change in store.changes_since(self.scope, self.seq):
@@ -204,10 +209,18 @@ class ScopeIndex:
         return self._documents[slot - len(self._base)].card
 
     def find(self, kind: int, id_: str) -> list[int]:
-        """Return the living slots of a record or capture, in text order."""
-        added = self._slots_of.get((kind, id_))
-        if added is not None:
-            return added
+        """Return the living slots of a record or capture, in text order; not to be written to."""
+        key = (kind, id_)
+        known = self._slots_of.get(key)
+        if known is None:
+            known = self._base_slots.get(key)
+        if known is None:
+            if len(self._base_slots) >= _PLACES:
+                self._base_slots.clear()
+            known = self._base_slots[key] = self._find_in_base(kind, id_)
+        return known
+
+    def _find_in_base(self, kind: int, id_: str) -> list[int]:
         first, last = self._region(kind)
         # Not of the rows themselves: a search in every 26th byte of them would copy all ids first.
         ids, name = self.columns["id"][first:last], id_.encode("ascii")
@@ -215,6 +228,13 @@ class ScopeIndex:
         while end < len(ids) and ids[end] == name:
             end += 1
         return list(range(first + start, first + end))
+
+    def once(self, name: str, work_out: Callable[[], T]) -> T:
+        """Return what follows from the index as it stands, worked out once until it changes."""
+        if name not in self._worked_out:
+            self._worked_out[name] = work_out()
+        found: T = self._worked_out[name]
+        return found
 
     def sorted_ids(self) -> list[Array]:
         """Return the ids that are or were here, as arrays of S26, each ascending."""

@@ -125,11 +125,12 @@ def _strongest(graph: Graph, kept: Array) -> list[int]:
 
 def _slot(index: ScopeIndex, id_: str, allowed: Array) -> int | None:
     """Return the slot by which a node may be shown, or None when it may not."""
+    columns = index.columns
     for slot in (*index.find(RECORD, id_), *index.find(FRAGMENT, id_)):
-        row = index.columns.row(slot)
-        superseded = row["type"] == RECORD and row["status"] == _SUPERSEDED
-        if allowed[slot] and not superseded and row["kind"] not in _DOORS:
-            return slot
+        if allowed[slot] and columns["kind"][slot] not in _DOORS:
+            superseded = columns["status"][slot] == _SUPERSEDED
+            if not superseded or columns["type"][slot] != RECORD:
+                return slot
     return None
 
 

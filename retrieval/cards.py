@@ -5,15 +5,17 @@ rounded, and ids are shortened to what is unique in the scope, since tokens are 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from itertools import accumulate
 from typing import Any
+
+import numpy as np
 
 from shiyi.core.text import visible
 from shiyi.indexer.documents import NO_DATE, RECORD, SOURCED
 from shiyi.indexer.index import ScopeIndex
+from shiyi.indexer.segment import Array
 from shiyi.retrieval.level_results import Card
 from shiyi.retrieval.packing import Format, Item, compact
 from shiyi.retrieval.results import Hit, Passage
@@ -28,17 +30,20 @@ _NARROW = 0.3  # width of a character that is not Han
 _WORST_CUT = 0.5  # of the width; rather inside a clause than shorter than that
 _SHOWN = 8  # ids of the same words, topics
 _SOURCES = 8
-_FIRST_WIDE = "\u2e80"
+_FIRST_WIDE = 0x2E80
 _BREAKS = "。！？!?…\n；;，,、："
 _BLANKS = re.compile(r"\s+")
 _ACTIVE = STATUSES.index("active")
 _EPOCH = date(1970, 1, 1)
 _DATE_LENGTHS = {"year": 4, "month": 7}
+_NOTHING: tuple[Any, ...] = (None, [], {}, "")
 _LINE_FIELDS = ("id", "rel", "of", "date", "fit", "kind", "who", "text", "also", "path")
 _SHORT_FIELDS = (
     "id", "rel", "of", "date", "fit", "kind", "who", "title", "text", "also", "path", "fidelity",
     "status", "links",
 )  # fmt: skip
+_NAMES_OF = tuple(map(frozenset, (("id",), _LINE_FIELDS, _SHORT_FIELDS, tuple(Card.model_fields))))
+_WIDTHS = {1: _LINE, 2: _SHORT}
 
 
 @dataclass(slots=True)
@@ -53,21 +58,27 @@ class CardDraft:
 
     def form(self, level: int) -> dict[str, Any]:
         """Return the fields of a form, those that are empty left out."""
-        if level == 0:
-            return {"id": self.fields["id"]}
-        names = {1: _LINE_FIELDS, 2: _SHORT_FIELDS}.get(level, tuple(Card.model_fields))
-        width = {1: _LINE, 2: _SHORT}.get(level)
-        text = _clipped(self.passage, width) if width else self.text
-        values = {**self.fields, "text": text}
-        return {name: values[name] for name in names if values.get(name) not in (None, [], {}, "")}
+        return self._forms((level,))[0]
 
     def card(self, level: int) -> Card:
         """Return a form as a value."""
         return Card(**self.form(level))
 
+    def _forms(self, levels: Iterable[int]) -> list[dict[str, Any]]:
+        known = {**self.fields, "text": self.text}
+        told = [name for name in Card.model_fields if known.get(name) not in _NOTHING]
+        forms = []
+        for level in levels:
+            names = _NAMES_OF[level]
+            form = {name: known[name] for name in told if name in names}
+            if "text" in form and level in _WIDTHS:
+                form["text"] = _clipped(self.passage, _WIDTHS[level])
+            forms.append(form)
+        return forms
+
     def item(self, value: float, format_: Format, most: int = len(FORMS)) -> Item:
         """Return the first `most` forms as something to pack."""
-        forms = [self.form(level) for level in range(most)]
+        forms = self._forms(range(most))
         made = [compact(form) if format_ == "json" else _markdown(form) for form in forms]
         return Item(self.id, value, tuple(made))
 
@@ -135,15 +146,11 @@ def _slot_of(index: ScopeIndex, hit: Hit) -> int:
     if hit.type == "record":
         return index.find(RECORD, hit.id)[0]
     start = int(hit.path.rpartition("#")[2].partition("-")[0])
-    slots = index.find(1 - RECORD, hit.id)
-    return next(slot for slot in slots if index.key(slot)[2] == start)
+    starts = index.columns["start"]
+    return next(slot for slot in index.find(1 - RECORD, hit.id) if starts[slot] == start)
 
 
 # Cutting a text
-
-
-def _width_of(character: str) -> float:
-    return 1.0 if character >= _FIRST_WIDE else _NARROW
 
 
 def _all_of(text: str) -> Passage:
@@ -169,8 +176,9 @@ def _fitting(text: str, width: float) -> str:
     """Return the beginning of a text that fits, cut at the end of a clause if one is near."""
     if len(text) <= width:
         return text
-    end = next((n for n, used in enumerate(accumulate(map(_width_of, text))) if used > width), None)
-    if end is None:
+    used = np.cumsum(_widths(text[: int(width / _NARROW) + 2]))
+    end = int(used.searchsorted(width, side="right"))
+    if end == len(used):
         return text
     clause = max(text.rfind(mark, 0, end) for mark in _BREAKS) + 1
     if _width(text[:clause]) >= width * _WORST_CUT:
@@ -179,7 +187,13 @@ def _fitting(text: str, width: float) -> str:
 
 
 def _width(text: str) -> float:
-    return sum(map(_width_of, text))
+    return float(np.cumsum(_widths(text))[-1]) if text else 0.0
+
+
+def _widths(text: str) -> Array:
+    """Return how wide each character is, float64."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    return np.where(codes >= _FIRST_WIDE, 1.0, _NARROW)
 
 
 def _one_line(text: str) -> str:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 from shiyi.core.text import visible
 
 Format = Literal["json", "markdown"]
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 GAINS = (0.05, 0.8, 0.9, 1.0)  # id, one line, short card, full card
 
 
@@ -80,7 +81,7 @@ class Budgeted(BaseModel):
 
 def compact(value: Any) -> str:
     """Return a value as JSON on one line, Unicode as it is."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def head_of(frame: Frame) -> str:

@@ -40,11 +40,13 @@ def memories(
     places = {node: place for place, node in enumerate(reached)}
     leaders: dict[str, int] = {}  # of each dialogue
     members: dict[int, list[int]] = defaultdict(list)
+    types = index.columns["type"]
+    drawn = _drawn_from(graph, [node for node, slot in reached.items() if types[slot] == FRAGMENT])
     for node, slot in reached.items():
         leader = node
-        if index.columns.row(slot)["type"] == FRAGMENT:
-            drawn = _drawn_from(graph, node) & places.keys()
-            record = min(drawn, key=places.__getitem__, default=None)
+        if types[slot] == FRAGMENT:
+            records = drawn.get(node, set()) & places.keys()
+            record = min(records, key=places.__getitem__, default=None)
             session = _session(index, slot)
             if record is not None:
                 leader = record
@@ -54,14 +56,20 @@ def memories(
                 leader = leaders.setdefault(session, node)
         members[leader].append(node)
     found = [
-        Memory(leader, float(np.sum(kept[nodes])), _beside(index, graph, leader, nodes, reached))
+        Memory(
+            leader,
+            float(np.sum(kept[nodes])) if len(nodes) > 1 else float(kept[leader]),
+            _beside(index, graph, leader, nodes, reached),
+        )
         for leader, nodes in members.items()
     ]
 
+    salience, days = index.columns["salience"], index.columns["date_end"]
+
     def order(one: Memory) -> tuple[float, int, int, str]:
         """Of equal ones, what matters more comes first, then what is newer."""
-        row = index.columns.row(reached[one.node])
-        return -one.score, -int(row["salience"]), -int(row["date_end"]), graph.id_of(one.node)
+        slot = reached[one.node]
+        return -one.score, -int(salience[slot]), -int(days[slot]), graph.id_of(one.node)
 
     return sorted(found, key=order)
 
@@ -69,16 +77,21 @@ def memories(
 def _beside(
     index: ScopeIndex, graph: Graph, leader: int, nodes: list[int], reached: Mapping[int, int]
 ) -> tuple[str, ...]:
-    if index.columns.row(reached[leader])["type"] == RECORD:
+    if index.columns["type"][reached[leader]] == RECORD:
         quotes = index.card(reached[leader])["quotes"]
         return tuple(sorted({capture for capture, _, _ in quotes}))
     return tuple(sorted(graph.id_of(node) for node in nodes if node != leader))
 
 
-def _drawn_from(graph: Graph, node: int) -> set[int]:
-    """Return the records that quote a capture."""
-    around = graph.neighbours(np.array([node], np.int64))
-    return set(around.targets[around.codes == _QUOTED].tolist())
+def _drawn_from(graph: Graph, nodes: list[int]) -> dict[int, set[int]]:
+    """Return the records that quote each of some captures."""
+    around = graph.neighbours(np.array(nodes, np.int64))
+    quoted = around.codes == _QUOTED
+    owners = np.repeat(around.nodes, around.counts)[quoted].tolist()
+    drawn: dict[int, set[int]] = defaultdict(set)
+    for capture, record in zip(owners, around.targets[quoted].tolist(), strict=True):
+        drawn[capture].add(record)
+    return drawn
 
 
 def _session(index: ScopeIndex, slot: int) -> str | None:

@@ -31,8 +31,9 @@ from shiyi.retrieval.packing import (
 )
 from shiyi.retrieval.query import Query
 from shiyi.retrieval.relations import (
+    Calendar,
+    Ends,
     Related,
-    beside,
     related,
     replaced,
     room_of,
@@ -108,9 +109,10 @@ def probe(  # noqa: PLR0917 - the same as search, and what holds the links
         for id_, one in _merged(index, findings, ids).items():
             records.setdefault(id_, one)
         records = _seen(store, index, asked.moment, records)
-        records, held_back = _in_order(store, index, records)
+        ends = Ends(index.graph(store))
+        records, held_back = _in_order(ends, index, records)
         rooms = {"records": records}
-        for name, placed in _around(store, index, records, findings, ids).items():
+        for name, placed in _around(ends, index, records, findings, ids).items():
             rooms[name] = _seen(store, index, asked.moment, placed)
         if not asked.moment:
             rooms["associations"] = _associations(store, index, findings, ids)
@@ -173,14 +175,14 @@ def _seen(
 
 
 def _in_order(
-    store: Store, index: ScopeIndex, records: dict[str, _Placed]
+    ends: Ends, index: ScopeIndex, records: dict[str, _Placed]
 ) -> tuple[dict[str, _Placed], int]:
     """Return the records with successors first, and how many superseded ones are behind them."""
     own = [id_ for id_, one in records.items() if _is_record(index, one.slot)]
-    before = replaced(index.graph(store), own)
+    before = replaced(ends, own)
     older = {one for dsts in before.values() for one in dsts} - records.keys()
     held_back = sum(
-        int(index.columns.row(slot)["status"]) == _SUPERSEDED
+        int(index.columns["status"][slot]) == _SUPERSEDED
         for id_ in sorted(older)
         for slot in index.find(RECORD, id_)
     )
@@ -192,7 +194,7 @@ def _in_order(
 
 
 def _around(
-    store: Store,
+    ends: Ends,
     index: ScopeIndex,
     records: dict[str, _Placed],
     findings: Sequence[Finding],
@@ -202,19 +204,20 @@ def _around(
     rooms: dict[str, dict[str, _Placed]] = {name: {} for name in _ROOMS[1:]}
     taken = set(records)
     first = [id_ for id_, one in records.items() if _is_record(index, one.slot)][:_LINKED]
-    for link in related(index.graph(store), first):
+    for link in related(ends, first):
         slots = index.find(RECORD, link.id)
         if slots:
             _name_link(records[link.of].draft, link, ids)
-            superseded = int(index.columns.row(slots[0])["status"]) == _SUPERSEDED
+            superseded = int(index.columns["status"][slots[0]]) == _SUPERSEDED
             if link.id not in taken and not (superseded and link.rel == "supersedes"):
                 taken.add(link.id)
                 placed = _placed(index, slots[0], ids, link, records[link.of].worth)
                 rooms[room_of(index, slots[0])][link.id] = placed
     if findings:
+        calendar = Calendar(index, findings[0].allowed)
         for id_ in list(records)[:_TIMED]:
             worth, slot = records[id_].worth, records[id_].slot
-            for one in beside(index, slot, findings[0].allowed, _NEIGHBOURS):
+            for one in calendar.beside(slot, _NEIGHBOURS):
                 other = index.key(one)[1]
                 if other not in taken:
                     taken.add(other)
@@ -321,7 +324,7 @@ def _common_notes(findings: Sequence[Finding]) -> list[str]:
 
 
 def _is_record(index: ScopeIndex, slot: int) -> bool:
-    return int(index.columns.row(slot)["type"]) == RECORD
+    return int(index.columns["type"][slot]) == RECORD
 
 
 def _time(time: Any) -> str:

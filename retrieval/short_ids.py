@@ -6,15 +6,26 @@ A whole id costs 17 tokens, 8 of its characters cost 6.
 from shiyi.core.ids import LEAST_SHORT
 from shiyi.indexer.index import ScopeIndex
 
+_KEPT = 1 << 14  # of those asked for last
+
 
 class ShortIds:
     """Shortens the ids of one scope as it stands."""
 
     def __init__(self, index: ScopeIndex) -> None:
-        self._sorted = index.sorted_ids()
+        self._sorted = index.once("sorted ids", index.sorted_ids)
+        self._known = index.once("short ids", dict[str, str])
 
     def of(self, id_: str) -> str:
         """Return the shortest beginning of an id, at least 8 characters, that is its own."""
+        known = self._known.get(id_)
+        if known is None:
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            known = self._known[id_] = self._shortened(id_)
+        return known
+
+    def _shortened(self, id_: str) -> str:
         name = id_.encode("ascii")
         shared = 0
         for ids in self._sorted:
