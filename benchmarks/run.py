@@ -21,7 +21,9 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.measure import Result, Row, Skipped, one_thread
 
-_MODULES = ("lexical", "hybrid", "nearest", "importing", "model", "opening", "graph", "survey")
+_MODULES = (
+    "lexical", "hybrid", "nearest", "importing", "model", "opening", "graph", "levels", "survey",
+)  # fmt: skip
 _PACKAGES = (
     "numpy", "faiss-cpu", "duckdb", "jieba", "rank-bm25", "bm25s", "numba", "lancedb",
     "onnxruntime", "torch",

@@ -8,7 +8,7 @@ kept, and believed, then; when things happened is the business of a window. A da
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ T = TypeVar("T")
 _EPOCH = date(1970, 1, 1)
 _ACTIVE = STATUSES.index("active")
 _AT_ONCE = 4  # rolls kept in memory
+_MASKS = 64  # of each roll
+_RECORDS = 4096  # read last, of each roll
 # Their layer says how long they live, not whether they belong on a map.
 _ANY_LAYER = ("followup", "checkpoint", "handoff")
 
@@ -41,6 +43,29 @@ def parse_as_of(text: str) -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
+class Periods:
+    """The phase and the year of every record, as small numbers to count and sort by.
+
+    phase: positions in `phases`, where None is no phase; year: 0 where there is no date.
+    """
+
+    phases: list[str | None]
+    phase: NDArray[np.integer[Any]]
+    year: NDArray[np.int16]
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Any], names: Mapping[int, str]) -> Self:
+        """Read them from the columns of a roll."""
+        keys, phase = np.unique(columns["phase"], return_inverse=True)
+        dated = columns["first"] != NO_DAY
+        days = np.where(dated, columns["first"], 0).astype("datetime64[D]")
+        years = np.where(dated, days.astype("datetime64[Y]").astype(np.int64) + 1970, 0)
+        small = np.int16 if len(keys) < np.iinfo(np.int16).max else np.int32
+        phases = [names.get(key) for key in keys.tolist()]
+        return cls(phases, phase.astype(small), years.astype(np.int16))
+
+
+@dataclass(frozen=True, slots=True)
 class Standing:
     """All records of a scope as they stand at `moment`; a place is a position in every column.
 
@@ -52,6 +77,8 @@ class Standing:
     moment: datetime
     columns: dict[str, Any]
     phase_names: dict[int, str]
+    periods: "Periods"
+    masks: dict[Any, Mask]
 
     def __len__(self) -> int:
         return len(self.columns["id"])
@@ -127,11 +154,18 @@ class Standing:
         """Return the day of the moment, counted from 1970."""
         return days_of(self.moment.date())
 
-    def _is(self, column: str, wanted: Collection[int]) -> Mask:
-        table = np.zeros(256, bool)
-        table[list(wanted)] = True
-        found: Mask = table[self.columns[column]]
-        return found
+    def _is(self, column: str, wanted: Iterable[int]) -> Mask:
+        """Return which records have one of these values; not to be written to."""
+        values = list(wanted)
+        key = (column, *values)
+        if key not in self.masks:
+            if len(self.masks) >= _MASKS:
+                self.masks.clear()
+            table = np.zeros(256, bool)
+            table[values] = True
+            mask = self.masks[key] = table[self.columns[column]]
+            mask.flags.writeable = False
+        return self.masks[key]
 
 
 class Standings:
@@ -146,7 +180,9 @@ class Standings:
         rolls = self._store.rolls
         columns = self._once(scope, as_of, "roll", lambda: rolls.read(scope, as_of))
         phases = self._once(scope, as_of, "phases", lambda: rolls.phases(scope, as_of))
-        return Standing(scope, as_of, as_of or now, columns, phases)
+        periods = self._once(scope, as_of, "periods", lambda: Periods.of(columns, phases))
+        masks = self._once(scope, as_of, "masks", dict[Any, Mask])
+        return Standing(scope, as_of, as_of or now, columns, phases, periods, masks)
 
     def once(self, standing: Standing, name: str, read: Callable[[], T]) -> T:
         """Return what `read` finds out about all that stands, read once until something changes."""
@@ -167,9 +203,15 @@ class Standings:
 
     def read(self, standing: Standing, places: Collection[int]) -> dict[int, Record]:
         """Return the records at these places, whole, as they stood."""
-        ids = {standing.id(place): place for place in places}
-        found = self._store.heads(standing.scope, list(ids), as_of=standing.as_of)
-        return {ids[id_]: record for id_, record in found.items()}
+        known = self.once(standing, "records", dict[int, Record])
+        missing = {standing.id(place): place for place in places if place not in known}
+        found = self._store.heads(standing.scope, list(missing), as_of=standing.as_of)
+        if len(known) + len(found) > _RECORDS:
+            known.clear()
+            missing |= {standing.id(place): place for place in places}
+            found = self._store.heads(standing.scope, list(missing), as_of=standing.as_of)
+        known.update((missing[id_], record) for id_, record in found.items())
+        return {place: known[place] for place in places if place in known}
 
 
 def days_of(day: date) -> int:

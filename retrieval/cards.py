@@ -55,6 +55,7 @@ class CardDraft:
     passage: Passage
     fidelity: str
     fields: dict[str, Any] = field(default_factory=dict)
+    _packed: list[dict[str, Any]] = field(default_factory=list)  # the forms that were packed
 
     def form(self, level: int) -> dict[str, Any]:
         """Return the fields of a form, those that are empty left out."""
@@ -62,7 +63,7 @@ class CardDraft:
 
     def card(self, level: int) -> Card:
         """Return a form as a value."""
-        return Card(**self.form(level))
+        return Card(**(self._packed[level] if self._packed else self.form(level)))
 
     def _forms(self, levels: Iterable[int]) -> list[dict[str, Any]]:
         known = {**self.fields, "text": self.text}
@@ -78,7 +79,7 @@ class CardDraft:
 
     def item(self, value: float, format_: Format, most: int = len(FORMS)) -> Item:
         """Return the first `most` forms as something to pack."""
-        forms = self._forms(range(most))
+        forms = self._packed = self._forms(range(most))
         made = [compact(form) if format_ == "json" else _markdown(form) for form in forms]
         return Item(self.id, value, tuple(made))
 

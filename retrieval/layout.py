@@ -21,11 +21,16 @@ GAINS = (0.05, 0.8, 0.9, 1.0)  # id, one line, short card, full card
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something to show. forms go from the smallest to the largest and are never empty."""
+    """Something to show. forms go from the smallest to the largest and are never empty.
+
+    costs: what each form costs by the name of the counter, -1 until it is counted; who shows the
+    same forms again keeps it for them.
+    """
 
     id: str
     value: float
     forms: tuple[str, ...]
+    costs: dict[str, list[int]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from shiyi.core.ids import is_id
@@ -28,15 +28,32 @@ _BLANKS = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """The sizes of a listing as they are written in one format, and what each costs by counter."""
+
+    forms: tuple[str, ...]
+    costs: dict[str, list[int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Listing:
     """Something to list: its whole id or its name, what it is worth, and its sizes, ascending.
 
-    What has no size is never reached and only counted.
+    What has no size is never reached and only counted. written: for who lists the same again.
     """
 
     id: str
     value: float
     sizes: tuple[MapEntry, ...]
+    written: dict[Format, Written] | None = None
+
+    def item(self, format_: Format) -> Item:
+        """Return it as something to pack."""
+        known = {} if self.written is None else self.written
+        if format_ not in known:
+            made = tuple(form_of(size, format_) for size in self.sizes) or (self.id,)
+            known[format_] = Written(made)
+        return Item(self.id, self.value, known[format_].forms, known[format_].costs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +143,7 @@ def pack_groups(
     sections = [
         Section(
             group.name,
-            tuple(Item(one.id, one.value, _forms(one, page.format)) for one in group.listings),
+            tuple(one.item(page.format) for one in group.listings),
             group.weight,
         )
         for group in groups
@@ -175,10 +192,6 @@ def form_of(entry: MapEntry, format_: Format) -> str:
     if entry.examples:
         parts.append(f" · such as {', '.join(entry.examples)}")
     return _line(f"- {''.join(parts)}{'' if named else f' · {entry.id}'}")
-
-
-def _forms(listing: Listing, format_: Format) -> tuple[str, ...]:
-    return tuple(form_of(size, format_) for size in listing.sizes) or (listing.id,)
 
 
 def repeats_words(store: Store, scope: str, records: Sequence[Record]) -> set[str]:

@@ -5,7 +5,7 @@ Stored text stands only in `title`, `gist`, `context`, `phase`, `topics` and `al
 
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from shiyi.retrieval.packing import Budgeted
 
@@ -16,8 +16,10 @@ BLOCKS: tuple[Block, ...] = ("core", "situation", "load", "tensions", "next")
 class MapEntry(BaseModel):
     """One line of a map: a record, or a phase, a topic or a gap by its name.
 
-    What a smaller form leaves out is null.
+    What a smaller form leaves out is null. Answers share entries, so they are not written to.
     """
+
+    model_config = ConfigDict(frozen=True)
 
     id: str = Field(description="of a record; or phase:…, topic:…, or the name of a gap")
     title: str | None = None

@@ -162,18 +162,21 @@ class _Costs:
     def __init__(self, counter: TokenCounter, format_: Format, sections: Sequence[Section]) -> None:
         self.counter, self._format, self._sections = counter, format_, sections
         self._between = between(format_)
-        self._known: dict[tuple[int, int, int], int] = {}
+        self._known = [[self._of_item(item) for item in section.items] for section in sections]
 
     def of(self, section: int, item: int, form: int) -> int:
         """Return what a form costs with what parts it from the next."""
         if form < 0:
             return 0
-        key = (section, item, form)
-        cost = self._known.get(key)
-        if cost is None:
+        known = self._known[section][item]
+        if known[form] < 0:
             text = self._sections[section].items[item].forms[form]
-            cost = self._known[key] = self.counter.count(f"{text}{self._between}")
-        return cost
+            known[form] = self.counter.count(f"{text}{self._between}")
+        return known[form]
+
+    def _of_item(self, item: Item) -> list[int]:
+        unknown = [-1] * len(item.forms)
+        return unknown if item.costs is None else item.costs.setdefault(self.counter.name, unknown)
 
     def last(self, section: int, item: int, form: int) -> int:
         """Return what a form costs as the last of its section."""
@@ -227,8 +230,10 @@ def _from_the_top(sections: Sequence[Section]) -> list[_Step]:
     ]
 
 
-def _distinct(forms: Sequence[str]) -> list[int]:
+def _distinct(forms: Sequence[str]) -> Sequence[int]:
     """Return the positions of the forms, of equal ones the last."""
+    if len(set(forms)) == len(forms):
+        return range(len(forms))
     return sorted({form: place for place, form in enumerate(forms)}.values())
 
 

@@ -149,7 +149,7 @@ class Calendar:
                 break
             radius *= 4
         away = np.abs(self._index.columns["date_start"][near].astype(np.int64) - own)
-        return near[np.lexsort((near, away))][:most].tolist()
+        return list(map(int, near[np.lexsort((near, away))][:most]))
 
 
 def _dated(index: ScopeIndex) -> tuple[Array, Array]:

@@ -88,7 +88,7 @@ def _core(facts: Facts, _: Taken) -> Iterable[Iterable[int]]:
 
 
 def _situation(facts: Facts, _: Taken) -> Iterable[Iterable[int]]:
-    unnamed = facts.standing.of_kinds(("state",))
+    unnamed = facts.standing.of_kinds(("state",)).copy()
     unnamed[list(facts.blocks)] = False
     yield _best(facts, unnamed)
 
@@ -110,7 +110,9 @@ def _tensions(facts: Facts, taken: Taken) -> Iterable[Iterable[int]]:
 
 
 def _next(facts: Facts, _: Taken) -> Iterable[Iterable[int]]:
-    yield sorted(facts.due, key=lambda place: (facts.due[place], place))
+    at = np.fromiter(facts.due, np.int64, len(facts.due))
+    days = np.fromiter(facts.due.values(), np.int64, len(facts.due))
+    yield at[np.lexsort((at, days))][:_ENOUGH].tolist()
     closing = _newest(facts, facts.standing.of_kinds(_CLOSING_KINDS))
     yield closing[:1]
     yield _newest(facts, facts.standing.of_kinds(OPEN_KINDS))
@@ -141,10 +143,13 @@ def _best(facts: Facts, mask: Mask) -> list[int]:
 def _by_weight(facts: Facts, places: list[int]) -> list[int]:
     at, first = np.array(places, np.int64), facts.standing["first"]
     order = np.lexsort((at, -first[at].astype(np.int64), -facts.weight[at]))
-    return [int(place) for place in at[order]]
+    return list(map(int, at[order]))
 
 
 def _newest(facts: Facts, mask: Mask) -> list[int]:
     at = np.flatnonzero(mask & facts.among)
-    order = np.lexsort((at, -facts.standing["first"][at].astype(np.int64)))
-    return [int(place) for place in at[order]]
+    first = facts.standing["first"][at].astype(np.int64)
+    if len(at) > _ENOUGH:
+        newest = first >= np.partition(first, len(first) - _ENOUGH)[len(first) - _ENOUGH]
+        at, first = at[newest], first[newest]
+    return list(map(int, at[np.lexsort((at, -first))]))

@@ -8,7 +8,9 @@ near to it worth more, by the scores of search, and so shown first and in place 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import nlargest
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,8 @@ from shiyi.core.dates import parse_day_range
 from shiyi.core.errors import UsageError
 from shiyi.indexer.analyze import terms
 from shiyi.retrieval.asof import Mask, Standing, Standings, day_of, days_of
-from shiyi.retrieval.listing import Group, Listing, entry_of, repeats_words, sizes
+from shiyi.retrieval.layout import Format
+from shiyi.retrieval.listing import Group, Listing, Written, entry_of, repeats_words, sizes
 from shiyi.retrieval.map_results import BLOCKS, Block, MapEntry
 from shiyi.retrieval.state import OPEN_KINDS, Facts, Stated, state_blocks
 from shiyi.retrieval.timeline import TRUNK_KINDS, Stem, heaviest, stems, trunk
@@ -31,6 +34,7 @@ _EXAMPLES = 3
 _NAME = 80  # characters of a topic
 _MENTIONS = ("mentions", "about", "member_of")
 _ATTRIBUTES = ("block", "due", "state", "context")
+_KEPT = 4096  # of what was worked out, of each kind
 _HIT = 2.0  # what the query's words add to a topic or hypothesis that they name
 
 
@@ -92,18 +96,12 @@ def survey_groups(store: Store, standings: Standings, view: View) -> list[Group]
         "state": _state(view, state_blocks(facts, view.room.state)),
         "entities": _named(view, "entity", arrivals),
         "facets": _named(view, "facet", arrivals),
-        "hypotheses": _named(view, "hypothesis", {}),
+        "hypotheses": _named(view, "hypothesis", np.zeros_like(arrivals)),
         "followups": _followups(view, due, context),
     }
-    records = _read(standings, view, drafts)
-    silent = repeats_words(store, standing.scope, list(records.values()))
+    book = _read(store, standings, view, drafts)
     listed = {
-        name: [
-            one
-            for draft in own
-            if draft.place in records
-            for one in [_listing(view, name, draft, records, silent)]
-        ]
+        name: [_listing(view, name, draft, book) for draft in own if draft.place in book.records]
         for name, own in drafts.items()
     }
     listed["facets"] += _topics(store, standings, view)
@@ -139,7 +137,10 @@ def _attributes(
         ),
     )
     dated = standing.of_kinds(["followup"]) & standing.dated() & view.among
-    due = {int(place): int(standing["first"][place]) for place in np.flatnonzero(dated)}
+    places = np.flatnonzero(dated)
+    due: dict[int, int] = dict(
+        zip(places.tolist(), standing["first"][places].tolist(), strict=True)
+    )
     blocks: dict[int, Block] = {}
     contexts: dict[int, str] = {}
     for place, (block, date, state, context) in standing.by_place(found).items():
@@ -173,14 +174,18 @@ def _contradictions(store: Store, standings: Standings, view: View) -> list[tupl
     return sorted(pairs)
 
 
-def _arrivals(store: Store, standings: Standings, view: View) -> dict[int, int]:
+def _arrivals(store: Store, standings: Standings, view: View) -> NDArray[np.int64]:
+    """Return how many records are linked to each."""
     standing = view.standing
-    counts = standings.once(
-        standing,
-        "arrivals",
-        lambda: store.rolls.arrivals(standing.scope, _MENTIONS, standing.as_of),
-    )
-    return standing.by_place(counts)
+
+    def read() -> NDArray[np.int64]:
+        counts = np.zeros(len(standing), np.int64)
+        found = store.rolls.arrivals(standing.scope, _MENTIONS, standing.as_of)
+        for place, count in standing.by_place(found).items():
+            counts[place] = count
+        return counts
+
+    return standings.once(standing, "arrivals", read)
 
 
 def _state(view: View, stated: Sequence[Stated]) -> list[_Draft]:
@@ -194,10 +199,10 @@ def _state(view: View, stated: Sequence[Stated]) -> list[_Draft]:
     return drafts
 
 
-def _named(view: View, kind: str, arrivals: Mapping[int, int]) -> list[_Draft]:
+def _named(view: View, kind: str, arrivals: NDArray[np.int64]) -> list[_Draft]:
     """Return the entities, facets or hypotheses that count most."""
     places = np.flatnonzero(view.standing.of_kinds([kind]) & view.among)
-    counts = np.array([arrivals.get(place, 0) for place in places.tolist()], np.int64)
+    counts = arrivals[places]
     weight = view.weight[places] * (1.0 + np.log1p(counts) / 4.0)
     best = np.lexsort((places, -weight))[: view.room.names]
     return [
@@ -210,8 +215,8 @@ def _followups(view: View, due: Mapping[int, int], context: Mapping[int, str]) -
     """Return what is overdue, due today or soon, in the order of the due dates."""
     weight, today = view.weight, view.standing.today()
     drafts = []
-    near = sorted((day, place) for place, day in due.items() if day <= today + SOON)
-    for day, place in near[-view.room.names :]:  # of very many, the latest
+    near = [(day, place) for place, day in due.items() if day <= today + SOON]
+    for day, place in sorted(nlargest(view.room.names, near)):  # of very many, the latest
         when = "overdue" if day < today else "today" if day == today else "soon"
         more: dict[str, object] = {"due": day_of(day).isoformat(), "when": when}
         if place in context:
@@ -223,38 +228,72 @@ def _followups(view: View, due: Mapping[int, int], context: Mapping[int, str]) -
 # What is written
 
 
+@dataclass(frozen=True, slots=True)
+class _Book:
+    """The records to list, whole, by place, and what was worked out of them before.
+
+    silent: whether the gist is what a capture says. words: of hypotheses. sizes: of what was
+    listed, with how it was written, by all that is said of it. The last three outlive the answer.
+    """
+
+    records: Mapping[int, Record]
+    silent: dict[int, bool]
+    words: dict[int, frozenset[str]]
+    sizes: dict[Any, tuple[tuple[MapEntry, ...], dict[Format, Written]]]
+
+
 def _read(
-    standings: Standings, view: View, drafts: Mapping[str, Iterable[_Draft]]
-) -> dict[int, Record]:
+    store: Store, standings: Standings, view: View, drafts: Mapping[str, Iterable[_Draft]]
+) -> _Book:
+    standing = view.standing
     wanted = {draft.place for own in drafts.values() for draft in own}
     wanted |= {
         int(str(draft.more["against"])) for draft in drafts["state"] if "against" in draft.more
     }
-    return standings.read(view.standing, sorted(wanted))
+    book = _Book(
+        standings.read(standing, sorted(wanted)),
+        *(standings.once(standing, name, dict[Any, Any]) for name in ("silent", "words", "sizes")),
+    )
+    for kept in (book.silent, book.words, book.sizes):
+        if len(kept) > _KEPT:
+            kept.clear()
+    fresh = {p: record for p, record in book.records.items() if p not in book.silent}
+    silent = repeats_words(store, standing.scope, list(fresh.values()))
+    book.silent.update((place, record.record_id in silent) for place, record in fresh.items())
+    return book
 
 
-def _listing(
-    view: View, name: str, draft: _Draft, records: Mapping[int, Record], silent: set[str]
-) -> Listing:
-    record, more = records[draft.place], dict(draft.more)
+def _listing(view: View, name: str, draft: _Draft, book: _Book) -> Listing:
+    record, more = book.records[draft.place], dict(draft.more)
     against = more.pop("against", None)
     if isinstance(against, int):
         more |= {
             "with_id": view.short(view.standing.id(against)),
-            "context": f"but: {records[against].title}",
+            "context": f"but: {book.records[against].title}",
         }
     if view.window is not None:
         more["fit"] = view.window.fit(record)
     value, stub = draft.value, False
     if name == "hypotheses":
-        text = f"{record.title}\n{record.gist}\n{record.detail or ''}"
-        stub = not (view.words and view.words & set(terms(text)))
+        stub = not (view.words and view.words & _words(draft.place, book))
         value += 0.0 if stub else _HIT
     if name in {"entities", "hypotheses", "followups"}:
         more["kind"] = None  # the section says it
     shown_id = view.short(record.record_id)
-    entry = entry_of(record, shown_id, silent=record.record_id in silent, **more)
-    return Listing(record.record_id, value, sizes(entry, stub=stub))
+    key = (draft.place, shown_id, stub, *more.items())
+    if key not in book.sizes:
+        entry = entry_of(record, shown_id, silent=book.silent[draft.place], **more)
+        book.sizes[key] = sizes(entry, stub=stub), {}
+    return Listing(record.record_id, value, *book.sizes[key])
+
+
+def _words(place: int, book: _Book) -> frozenset[str]:
+    """Return the terms of a hypothesis."""
+    if place not in book.words:
+        record = book.records[place]
+        text = f"{record.title}\n{record.gist}\n{record.detail or ''}"
+        book.words[place] = frozenset(terms(text))
+    return book.words[place]
 
 
 def _phases(found: Sequence[Stem]) -> list[Listing]:

@@ -10,6 +10,7 @@ of seats: so the turning points of an early phase stay, however much comes later
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,21 +64,20 @@ class Seat:
 
 def stems(standing: Standing, among: Mask) -> list[Stem]:
     """Return the phases and years of some records, in the order of their first days."""
-    found = []
-    left = among.copy()
-    keys, counts = np.unique(standing["phase"][among], return_counts=True)
-    named = [(int(count), int(key)) for key, count in zip(keys, counts, strict=True) if key]
-    by_size = sorted(named, key=lambda one: (-one[0], standing.phase_names[one[1]]))
-    for _, key in by_size[:_PHASES]:
-        own = among & (standing["phase"] == key)
-        left &= ~own
-        found.append(_stem(standing, standing.phase_names[key], np.flatnonzero(own), phase=True))
-    left &= standing.dated()
-    years = _years(standing["first"])
-    keys, counts = np.unique(years[left], return_counts=True)
-    for key in keys[np.lexsort((keys, -counts))][:_YEARS].tolist():
-        own = left & (years == key)
-        found.append(_stem(standing, f"{key:04}", np.flatnonzero(own), phase=False))
+    periods, places = standing.periods, np.flatnonzero(among)
+    by_phase = _parted(places, periods.phase[places])
+    named = [
+        (len(own), name, own) for key, own in by_phase if (name := periods.phases[key]) is not None
+    ]
+    named.sort(key=lambda one: (-one[0], one[1]))
+    found = [_stem(standing, name, own, phase=True) for _, name, own in named[:_PHASES]]
+    left = among & standing.dated()
+    for _, _, own in named[:_PHASES]:
+        left[own] = False
+    places = np.flatnonzero(left)
+    by_year = _parted(places, periods.year[places])
+    by_year.sort(key=lambda one: (-len(one[1]), one[0]))
+    found += [_stem(standing, f"{year:04}", own, phase=False) for year, own in by_year[:_YEARS]]
     return sorted(found, key=lambda one: (one.first == NO_DAY, one.first, one.name))
 
 
@@ -118,6 +118,9 @@ def _seated(
     first = standing["first"][places].astype(np.int64)
     span = int(first.max() - first.min()) + 1
     stretch = (first - first.min()) * _STRETCHES // span
+    if len(places) > _STRETCHES * seats:  # most of them can have no seat
+        able = _able(stretch, weight, seats)
+        places, weight, first, stretch = places[able], weight[able], first[able], stretch[able]
     order = np.lexsort((places, first, -weight, stretch))
     starts = np.r_[True, stretch[order][1:] != stretch[order][:-1]]
     round_ = np.empty(len(places), np.int64)
@@ -137,6 +140,23 @@ def _stem(standing: Standing, name: str, places: NDArray[np.int64], *, phase: bo
     return Stem(name, phase, int(first[dated].min()), int(last[dated].max()), places)
 
 
-def _years(days: NDArray[np.int32]) -> NDArray[np.int64]:
-    since: NDArray[np.int64] = days.astype("datetime64[D]").astype("datetime64[Y]").astype(np.int64)
-    return since + 1970
+def _able(stretch: NDArray[np.int64], weight: NDArray[np.float64], seats: int) -> NDArray[np.int64]:
+    """Return which records are among the first `seats` of their stretch, equal ones included."""
+    able = []
+    for own in (np.flatnonzero(stretch == one) for one in range(_STRETCHES)):
+        few = own
+        if len(own) > seats:
+            bound = np.partition(weight[own], len(own) - seats)[len(own) - seats]
+            few = own[weight[own] >= bound]
+        able.append(few)
+    return np.concatenate(able)
+
+
+def _parted(
+    places: NDArray[np.int64], keys: NDArray[np.integer[Any]]
+) -> list[tuple[int, NDArray[np.int64]]]:
+    """Return the places of each key, ascending, by key."""
+    order = np.argsort(keys, kind="stable")
+    firsts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    parts = np.split(places[order], firsts[1:]) if len(places) else []
+    return list(zip(keys[order][firsts].tolist(), parts, strict=True))
