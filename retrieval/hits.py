@@ -1,6 +1,6 @@
 """From ranked slots to hits: the same words once, each with its snippet and its reasons."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
@@ -48,7 +48,7 @@ class _View:
 
 def collect_hits(
     index: ScopeIndex,
-    found: Sequence[Found],
+    found: Iterable[Found],
     evidence: Evidence,
     fused: Fused,
     wanted: Sequence[str],

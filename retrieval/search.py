@@ -134,7 +134,7 @@ def _choose(
     pool = query.limit * _POOL
     while pool and len(hits) < query.limit:
         order = _rank(index, slots, fused, pool, everything=query.weak)
-        found = [Found(int(slots[p]), int(p)) for p in order]
+        found = map(Found, slots[order].tolist(), order)
         hits = collect_hits(index, found, evidence, fused, asked.terms, limit=query.limit)
         # Many fragments of one long text may have taken all the room.
         pool = pool * _POOL if len(order) == pool else 0
@@ -178,13 +178,17 @@ def _rank(
         positions = np.flatnonzero((score >= bound) & speaks)
     else:
         positions = np.flatnonzero(speaks)
-    columns = index.columns.rows(slots[positions])
-    not_self = columns["layer"] != _SELF
-    order = np.lexsort(
-        (columns["start"], columns["id"], -columns["date_end"].astype(np.int64), not_self,
-         -score[positions])
-    )  # fmt: skip
-    return [int(p) for p in positions[order][:pool]]
+    descending = -score[positions]
+    order = descending.argsort()
+    if (np.diff(descending[order]) == 0).any():  # rows are read only where they decide
+        columns = index.columns.rows(slots[positions])
+        not_self = columns["layer"] != _SELF
+        order = np.lexsort(
+            (columns["start"], columns["id"], -columns["date_end"].astype(np.int64), not_self,
+             descending)
+        )  # fmt: skip
+    ranked: list[int] = positions[order][:pool].tolist()
+    return ranked
 
 
 def _could_widen(index: ScopeIndex, searched: int) -> list[str]:

@@ -29,7 +29,8 @@ def make_snippet(text: str, wanted: set[str], offset: int = 0) -> Snippet:
     `wanted` are terms of the query. `offset` is where `text` begins in its original.
     """
     looked_at = text[:_LOOKED_AT]
-    spans = locate_in_original(fold_with_spans(looked_at), _needed(wanted))
+    needed = _needed(wanted)
+    spans = locate_in_original(fold_with_spans(looked_at), needed) if needed else []
     if len(looked_at) < len(text):  # what touches the cut may be part of another word
         spans = [span for span in spans if span[1] < len(looked_at)]
     start, end = (0, len(text)) if len(text) <= LENGTH else _window(text, spans)
