@@ -13,7 +13,8 @@ from benchmarks.measure import Result, Row, Skipped, in_turn, milliseconds
 from shiyi.indexer.analyze import _segmenter, terms
 from shiyi.indexer.fold import to_simplified
 from shiyi.indexer.indexes import Indexes
-from shiyi.lifecycle.write import Words, remember
+from shiyi.lifecycle.remember import remember
+from shiyi.lifecycle.write import Words
 from shiyi.models.tokens import get_counter
 from shiyi.retrieval.results import SearchResult
 from shiyi.retrieval.search import Query, search

@@ -18,6 +18,7 @@ _SHORT = re.compile(rf"[0-7][0-9A-HJKMNP-TV-Z]{{{LEAST_SHORT - 1},24}}")
 _TRACE_ID = re.compile("[0-9]{24}")
 _SCOPE_CHARACTERS = frozenset("_.@+:-")
 _MAX_SCOPE = 64
+MAX_TURN = 200
 MAX_EXTERNAL_ID = 512
 
 
@@ -65,6 +66,21 @@ def check_id(text: str) -> str:
             "An id is 26 characters of digits and capital letters, as `shiyi list` shows it."
         )
     return text
+
+
+def check_turn(name: str) -> str:
+    """Return the name of a turn in NFC.
+
+    Raises UsageError unless it is 1 to 200 characters on one line that all can be seen; the message
+    does not repeat it.
+    """
+    normal = unicodedata.normalize("NFC", name)
+    seen = visible(normal) == normal and not set("\n\t") & set(normal)
+    if not (normal.strip() and len(normal) <= MAX_TURN and seen):
+        raise UsageError(
+            f"A turn is named by 1 to {MAX_TURN} visible characters on one line, for example t-17."
+        )
+    return normal
 
 
 def check_scope(name: str) -> str:

@@ -28,6 +28,8 @@ class Settings:
     trace_days, trace_most: how old a trace may become, and how many a scope keeps.
     backup_days: how old what was kept may become before a backup is due.
     backup_directory: where backups go that are kept by themselves; empty means in the home.
+    stale_days: how old a turn of before must be, when it is left open, to be warned of.
+    attachment_mb: the most megabytes (2^20 bytes) that one attachment may have.
     """
 
     model: str = "default"
@@ -40,6 +42,8 @@ class Settings:
     trace_most: int = 5_000
     backup_days: int = 7
     backup_directory: str = ""
+    stale_days: int = 7
+    attachment_mb: int = 4_096
 
 
 def home_directory(given: str | os.PathLike[str] | None = None) -> Path:
@@ -89,7 +93,7 @@ def _typed(name: str, value: str, kind: type) -> Any:
 def _checked(settings: Settings) -> Settings:
     if settings.traces not in {"on", "off"}:
         raise UsageError('The setting traces is "on" or "off".')
-    for name in ("trace_days", "trace_most", "backup_days"):
+    for name in ("trace_days", "trace_most", "backup_days", "stale_days", "attachment_mb"):
         if not 1 <= getattr(settings, name) <= _MOST:
             raise UsageError(f"The setting {name} is a number from 1 to {_MOST}.")
     return settings

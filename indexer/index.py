@@ -30,6 +30,7 @@ from shiyi.indexer.segment import Array, Segment
 from shiyi.indexer.vectors import VectorTable
 from shiyi.store import Capture, Store
 from shiyi.store.kinds import KINDS, LAYERS, STATUSES
+from shiyi.store.rows import SEARCHED
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _PLACES = 1 << 14  # of base documents, kept by their ids
@@ -110,6 +111,8 @@ class ScopeIndex:
         records: dict[str, None] = {}
         captures: dict[str, None] = {}
         for change in store.changes_since(self.scope, self.seq):
+            if change.what not in SEARCHED:
+                continue
             if change.what == "capture":
                 captures[change.id] = None
             else:

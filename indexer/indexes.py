@@ -15,6 +15,7 @@ from shiyi.indexer.vectors import VectorTable
 from shiyi.models.calibration import Calibration
 from shiyi.models.encoder import Encoder
 from shiyi.store import Store
+from shiyi.store.rows import SEARCHED
 
 _EMBED_AT_ONCE = 64  # fresh passages embedded on the way to an answer: about a second
 _COMPACT = 2000  # documents in memory above which a new generation is written
@@ -99,7 +100,8 @@ class Indexes:
         """Write a generation when many changes came since the last, so that opening stays quick."""
         generation = self._generation_or_none(scope)
         seq = generation.manifest.seq if generation else 0
-        if len(self._store.changes_since(scope, seq)) > _COMPACT:
+        changes = self._store.changes_since(scope, seq)
+        if sum(change.what in SEARCHED for change in changes) > _COMPACT:
             self._open.pop(scope, None)
             self._build(scope, progress=progress)
 

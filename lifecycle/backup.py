@@ -35,7 +35,7 @@ from shiyi.lifecycle.snapshots import (
     verify,
 )
 from shiyi.store import Store
-from shiyi.store.checks import ATTACHMENTS, attachment_path
+from shiyi.store.attachments import ATTACHMENTS, attachment_path
 from shiyi.store.snapshot import Table
 
 _ROWS = 5_000  # of a file; never changed, so that files of older rows are the same again

@@ -5,13 +5,15 @@ from dataclasses import replace
 from typing import Any
 
 from shiyi.core.errors import NotFoundError, UsageError
+from shiyi.core.ids import check_turn
 from shiyi.core.text import visible
+from shiyi.lifecycle.held import judged
 from shiyi.lifecycle.names import capture_id_of, record_id_of
 from shiyi.lifecycle.readers.items import Quote
 from shiyi.lifecycle.readers.quotes import span_of
 from shiyi.lifecycle.secrets import check_secrets
 from shiyi.lifecycle.write import check_match, head_of, new_record, record_fields, title_of
-from shiyi.store import Link, Record, Store, Transaction
+from shiyi.store import Entry, Link, Record, Store, Transaction
 from shiyi.store.shapes import references_of
 
 # The kind of record that a relation leads to, where only one will do.
@@ -24,6 +26,12 @@ _STANDS_FOR = {
     "supports": ("supports", True),
     "contradicts": ("contradicts", True),
 }
+# What is no source: nobody can read it again.
+_CONVERSATION = frozenset({
+    "conversation", "the conversation", "this conversation", "current conversation",
+    "the current conversation", "chat", "this chat", "the current chat", "当前对话", "當前對話",
+    "本次对话", "本次對話", "这次对话", "這次對話", "此对话", "此對話", "对话", "對話",
+})  # fmt: skip
 
 
 def add_record(
@@ -33,18 +41,24 @@ def add_record(
     quotes: Sequence[Quote],
     *,
     summary_only: bool = False,
+    turn: str | None = None,
     allow_secret: bool = False,
     key: str | None = None,
 ) -> dict[str, Any]:
     """Keep a record with the words that it rests on, checked against their captures.
 
     The records that its attrs name are linked with it: the entities of a facet, whom a state is of,
-    what speaks for and against a hypothesis. Returns record_id, version, etag and links (how many).
+    what speaks for and against a hypothesis. The ledger of the turn names it: of the one given,
+    else of the words that it quotes. Returns record_id, version, etag, links (how many), fidelity
+    (sourced or summary_only, which follows from the quotes) and turn_id.
 
     Raises UsageError unless there are quotes or it is said to be `summary_only`, and for a quote
-    that does not stand in its capture, a secret, attrs that do not fit the kind, or a bad date;
-    NotFoundError for a capture or a record that is not there.
+    that does not stand in its capture, a source that nobody can read again, a turn that was not
+    judged, a secret, attrs that do not fit the kind, or a bad date; NotFoundError for a capture or
+    a record that is not there.
     """
+    _check_sources(statement, quotes)
+    turn = None if turn is None else check_turn(turn)
     if bool(quotes) == summary_only:
         raise UsageError(
             "A record rests on words: give a quote, or say summary-only when there are none; not "
@@ -60,13 +74,23 @@ def add_record(
         columns.setdefault("title", title_of(columns["gist"]))
         record = new_record(scope, columns, transaction, whole=True)
         links = _quoted(store, record, quotes) + _named_in_attrs(store, record)
+        own = turn or _turn_of(store, links)
+        if own is not None:
+            judged(store, scope, own)
         transaction.add_records([record])
         transaction.add_links(links)
+        if own is not None:
+            step = Entry(
+                scope=scope, step="record", outcome=record.kind, turn_id=own,
+                records=(record.record_id,), created_at=transaction.now,
+            )  # fmt: skip
+            transaction.add_steps(own, [step])
         return {
             "record_id": record.record_id, "version": 1, "etag": record.etag, "links": len(links),
+            "fidelity": "summary_only" if summary_only else "sourced", "turn_id": own,
         }  # fmt: skip
 
-    request = ["add-record", dict(statement), [_plain(one) for one in quotes], summary_only]
+    request = ["add-record", dict(statement), [_plain(one) for one in quotes], summary_only, turn]
     return store.write(scope, act, key=key, request=request)
 
 
@@ -135,6 +159,32 @@ def supersede(
 
     request = ["supersede", old, new, reason, if_match]
     return store.write(scope, act, key=key, request=request)
+
+
+def _check_sources(statement: Mapping[str, Any], quotes: Sequence[Quote]) -> None:
+    """Raise UsageError for a source that nobody can read again, and for a fidelity typed in."""
+    attrs = statement.get("attrs") or {}
+    if "fidelity" in attrs:
+        raise UsageError("How exact a record is follows from what it quotes; leave fidelity out.")
+    said = [attrs.get(name) for name in ("source", "sources")]
+    named: list[Any] = [quote.capture for quote in quotes]
+    named += [one for value in said for one in (value if isinstance(value, list) else [value])]
+    if any(isinstance(one, str) and one.strip().casefold() in _CONVERSATION for one in named):
+        raise UsageError(
+            "The current conversation is no source, since nobody can read it again; capture the "
+            "words and quote the capture, or say summary-only."
+        )
+
+
+def _turn_of(store: Store, links: Sequence[Link]) -> str | None:
+    """Return the judged turn whose words a record quotes, the first if there are several."""
+    for link in links:
+        if link.rel == "quotes":
+            steps = store.turns.of_capture(link.scope, link.dst)
+            turn = next((one.turn_id for one in steps if one.step == "capture"), None)
+            if turn is not None:
+                return turn
+    return None
 
 
 def _quoted(store: Store, record: Record, quotes: Sequence[Quote]) -> list[Link]:

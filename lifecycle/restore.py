@@ -21,7 +21,7 @@ from shiyi.lifecycle.snapshots import (
     foreign,
     verify,
 )
-from shiyi.store.checks import ATTACHMENTS, attachment_path
+from shiyi.store.attachments import ATTACHMENTS, attachment_path
 from shiyi.store.home import prepare_home
 from shiyi.store.lease import OWNER_FILE
 from shiyi.store.snapshot import ROWS_AT_ONCE, Building, Snapshots, Table, check_schema

@@ -1,16 +1,16 @@
-"""Words in, versions on: remember and edit. Each is one transaction with its changes."""
+"""Versions on: what a record is made of, and how it is edited."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shiyi.core.dates import parse_day_range, parse_timestamp
+from shiyi.core.dates import parse_day_range
 from shiyi.core.errors import ConflictError, NotFoundError, UsageError
-from shiyi.core.text import check_text, text_sha256
+from shiyi.core.text import check_text
 from shiyi.lifecycle.names import record_id_of
 from shiyi.lifecycle.secrets import check_secrets
-from shiyi.store import Capture, Link, Record, Store, Transaction, encode_json
+from shiyi.store import Record, Store, Transaction, encode_json
 from shiyi.store.shapes import check_attrs, is_whole, with_ids
 
 MAX_STATEMENT = 8192  # bytes of a statement; longer words are kept, but as words only
@@ -33,62 +33,6 @@ class Words:
     turn: str | None = None
     said_at: str | None = None
     origin: str = "conversation"
-
-
-def remember(
-    store: Store,
-    scope: str,
-    words: Words,
-    statement: Mapping[str, Any],
-    *,
-    words_only: bool = False,
-    allow_secret: bool = False,
-    key: str | None = None,
-) -> dict[str, Any]:
-    """Keep the words, and unless `words_only` a record that quotes them.
-
-    The statement gives the record's fields; what it leaves out comes from the words. Words over
-    MAX_STATEMENT bytes are kept without a record unless the statement has a gist of its own.
-    Returns capture_id, record_id (or None), utf8_sha256 and bytes.
-
-    Raises UsageError for blank words, lone surrogates, a secret, a bad date or a statement that is
-    too long.
-    """
-    check_text(words.text)
-    check_secrets(words.text, dict(statement), allow=allow_secret)
-    captured_at = parse_timestamp(words.said_at) if words.said_at else None
-    size = len(words.text.encode("utf-8"))
-    derive = not words_only and (size <= MAX_STATEMENT or statement.get("gist") is not None)
-
-    def act(transaction: Transaction) -> dict[str, Any]:
-        previous = store.last_of_session(scope, words.session) if words.session else None
-        capture = Capture(
-            scope=scope,
-            capture_id=transaction.new_id(),
-            text=words.text,
-            utf8_sha256=text_sha256(words.text),
-            recorded_at=transaction.now,
-            captured_at=captured_at or transaction.now.astimezone(),
-            speaker=words.speaker,
-            session_id=words.session,
-            turn_id=words.turn,
-            previous_id=previous,
-            origin=words.origin,
-        )
-        transaction.add_captures([capture])
-        record = _derived(capture, statement, transaction) if derive else None
-        if record is not None:
-            transaction.add_records([record])
-            transaction.add_links([_whole_quote(record, capture)])
-        return {
-            "capture_id": capture.capture_id,
-            "record_id": record.record_id if record else None,
-            "utf8_sha256": capture.utf8_sha256,
-            "bytes": size,
-        }
-
-    request = ["remember", _plain(words), dict(statement), words_only]
-    return store.write(scope, act, key=key, request=request)
 
 
 def edit(
@@ -147,16 +91,6 @@ def edit(
     return store.write(scope, act, key=key, request=request)
 
 
-def _derived(capture: Capture, statement: Mapping[str, Any], transaction: Transaction) -> Record:
-    given = record_fields(statement)
-    made = {
-        "kind": "fact",
-        "title": title_of(given.get("gist", capture.text)),
-        "gist": capture.text.strip(),
-    }
-    return new_record(capture.scope, {**made, **given}, transaction)
-
-
 def new_record(
     scope: str, columns: Mapping[str, Any], transaction: Transaction, *, whole: bool = False
 ) -> Record:
@@ -184,17 +118,6 @@ def own_attrs(
     """Return attrs that fit the kind, with records named by their ids; raises UsageError."""
     check_attrs(kind, attrs, whole=whole)
     return with_ids(kind, attrs, lambda name: record_id_of(scope, name))
-
-
-def _whole_quote(record: Record, capture: Capture) -> Link:
-    return Link(
-        scope=record.scope,
-        src=record.record_id,
-        rel="quotes",
-        dst=capture.capture_id,
-        span_start=0,
-        span_end=len(capture.text),
-    )
 
 
 def record_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -257,9 +180,3 @@ def title_of(text: str) -> str:
     stripped = text.strip()
     first = _CLAUSE.split(stripped, maxsplit=1)[0].strip() or stripped
     return first if len(first) <= _TITLE else f"{first[: _TITLE - 1]}…"
-
-
-def _plain(words: Words) -> list[Any]:
-    return [
-        words.text, words.speaker, words.session, words.turn, words.said_at, words.origin,
-    ]  # fmt: skip

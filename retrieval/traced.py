@@ -83,6 +83,8 @@ class Trace(BaseModel):
     at: str = Field(description="when it was asked")
     operation: str
     request: dict[str, Any] = Field(description="as it was asked")
+    turn: str | None = Field(default=None, description="the turn that it was asked under")
+    maintenance: bool = Field(default=False, description="asked before the turn's own words")
     outcome: Outcome
     error: str | None = Field(default=None, description="the code of the error that ended it")
     questions: list[Question]

@@ -9,7 +9,7 @@ import opencc
 from shiyi.core.errors import IndexUnusableError, ModelUnavailableError
 from shiyi.indexer.analyze import terms
 from shiyi.indexer.generation import Generation, open_current, scope_directory
-from shiyi.lifecycle.validate import Finding, changes, words
+from shiyi.lifecycle.validate import Finding, attachments, changes, words
 from shiyi.models.bundled import verify_bundled
 from shiyi.models.cache import default_cache
 from shiyi.models.calibration import calibration_path
@@ -17,6 +17,7 @@ from shiyi.models.encoder import Encoder
 from shiyi.service.responses import Check, ScopeStatus
 from shiyi.service.session import Session
 from shiyi.store import Store
+from shiyi.store.rows import SEARCHED
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -25,13 +26,14 @@ def scope_status(store: Store, scope: str) -> ScopeStatus:
     """Return the rows and the index of a scope."""
     generation = _generation(store, scope)
     manifest = generation.manifest if generation else None
+    since = store.changes_since(scope, manifest.seq if manifest else 0)
     return ScopeStatus(
         scope=scope,
         **store.counts(scope),
         generation=generation.directory.name if generation else None,
         documents=manifest.documents if manifest else 0,
         embedded=manifest.embedded if manifest else 0,
-        behind=len(store.changes_since(scope, manifest.seq if manifest else 0)),
+        behind=sum(change.what in SEARCHED for change in since),
     )
 
 
@@ -45,8 +47,8 @@ def _generation(store: Store, scope: str) -> Generation | None:
 def examine(session: Session) -> list[Check]:
     """Return what was looked at, in order."""
     looks: tuple[Callable[[Session], Iterator[Check]], ...] = (
-        _look_at_files, _look_at_changes, _look_at_words, _look_at_indexes, _look_at_analysis,
-        _look_at_model,
+        _look_at_files, _look_at_changes, _look_at_words, _look_at_attachments, _look_at_indexes,
+        _look_at_analysis, _look_at_model,
     )  # fmt: skip
     return [check for look in looks for check in look(session)]
 
@@ -77,6 +79,10 @@ def _look_at_words(session: Session) -> Iterator[Check]:
 def check_of(finding: Finding) -> Check:
     """Return what validate found, as doctor says it."""
     return Check(name=finding.name, state=finding.state, detail=finding.detail)
+
+
+def _look_at_attachments(session: Session) -> Iterator[Check]:
+    yield from map(check_of, attachments(session.store))
 
 
 def _look_at_indexes(session: Session) -> Iterator[Check]:

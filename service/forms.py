@@ -85,6 +85,19 @@ class Request(BaseModel):
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
 
 
+class Reading(Request):
+    """A request that reads memories, perhaps on behalf of a turn whose words come first."""
+
+    turn: str | None = Field(
+        None,
+        max_length=MAX_NAME,
+        description="the turn that it is asked under; refused until its words are captured",
+    )
+    maintenance: bool = Field(
+        False, description="ask under the turn all the same; the trace says so"
+    )
+
+
 def optional_name(description: str) -> Any:
     """Return the field of a short text that may be left out."""
     return Field(None, max_length=MAX_NAME, description=description)

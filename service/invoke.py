@@ -8,7 +8,9 @@ from pydantic import BaseModel, ValidationError
 
 from shiyi.core.errors import UsageError
 from shiyi.core.ids import check_scope
+from shiyi.lifecycle.held import check_reading
 from shiyi.service import requests
+from shiyi.service.forms import Reading
 from shiyi.service.operations import Operation, find_operation
 from shiyi.service.session import Session
 
@@ -36,7 +38,8 @@ def invoke(
     """Do an operation and return its response.
 
     Raises UsageError for values that do not fit, with the field and the reason but never the
-    value, and whatever else the operation raises.
+    value, and for reading under a turn whose words are not captured yet; and whatever else the
+    operation raises.
     """
     operation = find_operation(name)
     try:
@@ -46,6 +49,8 @@ def invoke(
     if operation.creates_home:
         session.create = True
     own_scope = check_scope(session.settings.scope if scope is None else scope)
+    if isinstance(request, Reading) and request.turn is not None and not request.maintenance:
+        check_reading(session.store, own_scope, request.turn)
     return handler_of(operation)(session, own_scope, request)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from shiyi.core.ids import MAX_EXTERNAL_ID
-from shiyi.service.forms import ARGUMENT, MAX_NAME, SEVERAL, Request, flag, token_budget
+from shiyi.service.forms import ARGUMENT, MAX_NAME, SEVERAL, Reading, flag, token_budget
 from shiyi.store.kinds import KINDS, LAYERS, STATUSES
 
 Format = Literal["json", "markdown"]
@@ -13,7 +13,7 @@ _Reference = Annotated[str, Field(min_length=1, max_length=MAX_EXTERNAL_ID)]
 _MOST_QUERIES, _MOST_IDS = 4, 100
 
 
-class _Asked(Request):
+class _Asked(Reading):
     """What every level is asked with."""
 
     queries: Annotated[list[str], SEVERAL] = Field(

@@ -5,11 +5,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from shiyi.core.ids import MAX_EXTERNAL_ID
-from shiyi.service.forms import ARGUMENT, MAX_NAME, SEVERAL, Request, token_budget
+from shiyi.service.forms import ARGUMENT, MAX_NAME, SEVERAL, Reading, token_budget
 from shiyi.store.kinds import KINDS, STATUSES
 
 
-class _MapRequest(Request):
+class _MapRequest(Reading):
     """What every map is asked with."""
 
     window: str | None = Field(

@@ -22,6 +22,7 @@ from shiyi.service.forms import (
     Names,
     Place,
     Places,
+    Reading,
     Request,
     allow_secret,
     flag,
@@ -32,17 +33,29 @@ from shiyi.service.forms import (
 from shiyi.service.level_requests import DeepRequest, ProbeRequest
 from shiyi.service.map_requests import CatalogRequest, RecallRequest, RoutingRequest, SurveyRequest
 from shiyi.service.safety_requests import BackupRequest, RestoreRequest, ValidateRequest
+from shiyi.service.turn_requests import (
+    CaptureAttachmentRequest,
+    CaptureRequest,
+    FinalizeRequest,
+    LedgerRequest,
+    PendingRequest,
+    PreflightRequest,
+    SessionCheckRequest,
+    TimelineRequest,
+)
 from shiyi.store.kinds import KINDS, LAYERS, RELATIONS, STATUSES
 
 __all__ = [
     "AbsenceRequest", "AddRecordRequest", "ArchiveRequest", "BackupRequest", "CalibrateRequest",
-    "CatalogRequest", "Channel", "DeepRequest", "DoctorRequest", "EditRequest",
-    "EvalCompareRequest", "EvalDatasetsRequest", "EvalGateRequest", "EvalLabelRequest",
-    "EvalRunRequest", "EvalSystem", "ExportRequest", "ImportFormat", "ImportRequest", "InitRequest",
-    "Kind", "Layer", "LinkRequest", "ListRequest", "Place", "Places", "ProbeRequest",
-    "RecallRequest", "ReindexRequest", "Relation", "RememberRequest", "Request", "RestoreRequest",
-    "RoutingRequest", "SearchRequest", "ShowRequest", "Status", "StatusRequest", "SupersedeRequest",
-    "SurveyRequest", "TraceRequest", "ValidateRequest", "VersionRequest",
+    "CaptureAttachmentRequest", "CaptureRequest", "CatalogRequest", "Channel", "DeepRequest",
+    "DoctorRequest", "EditRequest", "EvalCompareRequest", "EvalDatasetsRequest", "EvalGateRequest",
+    "EvalLabelRequest", "EvalRunRequest", "EvalSystem", "ExportRequest", "FinalizeRequest",
+    "ImportFormat", "ImportRequest", "InitRequest", "Kind", "Layer", "LedgerRequest",
+    "LinkRequest", "ListRequest", "PendingRequest", "Place", "Places", "PreflightRequest",
+    "ProbeRequest", "RecallRequest", "ReindexRequest", "Relation", "RememberRequest", "Request",
+    "RestoreRequest", "RoutingRequest", "SearchRequest", "SessionCheckRequest", "ShowRequest",
+    "Status", "StatusRequest", "SupersedeRequest", "SurveyRequest", "TimelineRequest",
+    "TraceRequest", "ValidateRequest", "VersionRequest",
 ]  # fmt: skip
 
 Kind = Literal[KINDS]  # type: ignore[valid-type]
@@ -104,7 +117,7 @@ class RememberRequest(_Statement):
     session: str | None = optional_name(
         "the dialogue that they belong to; they follow its newest words"
     )
-    turn: str | None = optional_name("the turn that they belong to")
+    turn: str | None = optional_name("the turn that they are; one of its own by default")
     said_at: str | None = Field(None, description="when they were said, ISO 8601; now by default")
     words_only: bool = Field(False, description="keep the words and derive no record")
     allow_secret: bool = allow_secret()
@@ -119,7 +132,7 @@ class ImportRequest(Request):
     allow_secret: bool = allow_secret()
 
 
-class SearchRequest(Request):
+class SearchRequest(Reading):
     """Look for memories."""
 
     text: str = Field(description="what to look for", json_schema_extra=ARGUMENT)
@@ -141,7 +154,7 @@ class SearchRequest(Request):
     )
 
 
-class AbsenceRequest(Request):
+class AbsenceRequest(Reading):
     """Make sure that there is nothing."""
 
     topic: str = Field(description="what there may be nothing about", json_schema_extra=ARGUMENT)
@@ -219,6 +232,9 @@ class AddRecordRequest(_Statement):
         json_schema_extra=flag("quote"),
     )
     summary_only: bool = Field(False, description="it rests on no words that are kept here")
+    turn: str | None = optional_name(
+        "the turn whose ledger names it; by default that of the words that it quotes"
+    )
     status: Status = Field("active", description="its status")
     reason: str | None = Field(None, max_length=2000, description="why it was written")
     allow_secret: bool = allow_secret()

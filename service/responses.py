@@ -11,14 +11,27 @@ from shiyi.retrieval.map_results import CatalogResult, RecallResult, RoutingResu
 from shiyi.retrieval.results import SearchResult
 from shiyi.retrieval.traced import AbsenceResult, TraceResult
 from shiyi.service.safety_responses import BackupResult, Check, RestoreResult, ValidateResult
+from shiyi.service.turn_responses import (
+    AttachmentView,
+    CaptureAttachmentResult,
+    CaptureResult,
+    FinalizeResult,
+    LedgerResult,
+    PendingResult,
+    PreflightResult,
+    SessionCheckResult,
+    TimelineResult,
+)
 
 __all__ = [
-    "AbsenceResult", "AddRecordResult", "BackupResult", "CalibrateResult", "CatalogResult", "Check",
-    "DeepResult", "DoctorResult", "EditResult", "EvalCompareResult", "EvalDatasetsResult",
-    "EvalGateResult", "EvalLabelResult", "EvalRunResult", "ExportResult", "ImportResult",
-    "InitResult", "LinkResult", "ListResult", "ProbeResult", "RecallResult", "ReindexResult",
-    "RememberResult", "RestoreResult", "RoutingResult", "SearchResult", "ShowResult",
-    "StatusResult", "SupersedeResult", "SurveyResult", "TraceResult", "ValidateResult",
+    "AbsenceResult", "AddRecordResult", "BackupResult", "CalibrateResult",
+    "CaptureAttachmentResult", "CaptureResult", "CatalogResult", "Check", "DeepResult",
+    "DoctorResult", "EditResult", "EvalCompareResult", "EvalDatasetsResult", "EvalGateResult",
+    "EvalLabelResult", "EvalRunResult", "ExportResult", "FinalizeResult", "ImportResult",
+    "InitResult", "LedgerResult", "LinkResult", "ListResult", "PendingResult", "PreflightResult",
+    "ProbeResult", "RecallResult", "ReindexResult", "RememberResult", "RestoreResult",
+    "RoutingResult", "SearchResult", "SessionCheckResult", "ShowResult", "StatusResult",
+    "SupersedeResult", "SurveyResult", "TimelineResult", "TraceResult", "ValidateResult",
     "VersionResult",
 ]  # fmt: skip
 
@@ -42,6 +55,8 @@ class RememberResult(BaseModel):
     record_id: str | None
     utf8_sha256: str
     bytes: int
+    turn_id: str = Field(description="the turn that was judged, captured and closed")
+    warnings: list[str]
 
 
 class ImportResult(BaseModel):
@@ -116,11 +131,12 @@ class RecordView(BaseModel):
 
 
 class ShowResult(BaseModel):
-    """A record or a capture, with its links."""
+    """A record, a capture or an attachment, with its links."""
 
     scope: str
     record: RecordView | None
     capture: CaptureView | None
+    attachment: AttachmentView | None = None
     links: list[LinkView]
     versions: list[RecordView] = Field(description="older versions, oldest first")
 
@@ -163,6 +179,8 @@ class AddRecordResult(BaseModel):
     version: int
     etag: str
     links: int = Field(description="to the words that it quotes and the records that it names")
+    fidelity: str = Field(description="sourced or summary_only: it follows from the quotes")
+    turn_id: str | None = Field(description="the turn whose ledger names it")
 
 
 class LinkResult(BaseModel):

@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar
 from pydantic import BaseModel
 
 from shiyi.core.errors import ShiyiError
+from shiyi.core.ids import check_turn
 from shiyi.indexer.documents import documents_fingerprint
 from shiyi.retrieval.outcome import outcome_of
 from shiyi.retrieval.trace import Tracer
@@ -37,10 +38,13 @@ class Tracing(Tracer):
         self._session, self._scope = session, scope
         if self.on:
             self.id = new_trace_id()
+            asked = request.model_dump(mode="json", exclude_none=True)
+            turn, maintenance = asked.pop("turn", None), asked.pop("maintenance", False)
             self._head = {
                 "id": self.id, "at": datetime.now(UTC).astimezone().isoformat(),
-                "operation": operation,
-                "request": request.model_dump(mode="json", exclude_none=True),
+                "operation": operation, "request": asked,
+                **({} if turn is None else {"turn": check_turn(turn)}),
+                **({"maintenance": True} if maintenance else {}),
             }  # fmt: skip
 
     def __enter__(self) -> Self:

@@ -3,7 +3,8 @@
 from datetime import date, datetime
 
 from shiyi.service.responses import CaptureView, LinkView, ListItem, RecordView
-from shiyi.store import Capture, Link, Record
+from shiyi.service.turn_responses import AttachmentView
+from shiyi.store import Attachment, Capture, Link, Record, Store
 
 _TITLE = 80  # characters of a capture shown in a list
 
@@ -53,6 +54,24 @@ def capture_view(capture: Capture) -> CaptureView:
         source_path=capture.source_path,
         external_id=capture.external_id,
         attrs=dict(capture.attrs),
+    )
+
+
+def attachment_view(store: Store, attachment: Attachment) -> AttachmentView:
+    """Return what is shown of an attachment, with the captures that hold its words."""
+    steps = store.turns.of_attachment(attachment.scope, attachment.attachment_id)
+    return AttachmentView(
+        attachment_id=attachment.attachment_id,
+        sha256=attachment.sha256,
+        bytes=attachment.bytes,
+        name=attachment.name,
+        media_type=attachment.media_type,
+        turn=attachment.turn_id,
+        source_path=attachment.source_path,
+        recorded_at=attachment.recorded_at.isoformat(),
+        path=str(store.attachments.path(attachment.sha256)),
+        whole=store.attachments.is_there(attachment),
+        captures=[one.capture_id for one in steps if one.step == "capture" and one.capture_id],
     )
 
 

@@ -27,11 +27,11 @@ _EPILOGUE = """\
 The options above may also stand after the command. SHIYI_HOME, SHIYI_SCOPE and SHIYI_MODEL set
 what is not given here.
 
-Exit codes: 0 done or found · 1 nothing found, or a gate not held · 2 bad usage · 3 some lines of
-an import failed · 4 the record changed meanwhile · 5 doctor or validate found a fault · 65 the
-database or a backup is damaged or not ours · 66 no home · 69 the model or index cannot be used ·
-70 internal error · 73 the disk is full or read-only · 74 the answer cannot be written · 75 another
-process owns the home · 130 interrupted
+Exit codes: 0 done or found · 1 nothing found, or a gate or turn not held · 2 bad usage · 3 some
+lines of an import failed · 4 the record changed meanwhile · 5 doctor or validate found a fault ·
+65 the database or a backup is damaged or not ours · 66 no home · 69 the model or index cannot be
+used · 70 internal error · 73 the disk is full or read-only · 74 the answer cannot be written · 75
+another process owns the home · 130 interrupted
 """
 
 

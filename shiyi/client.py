@@ -82,7 +82,7 @@ class Scope:
         text: the words.
         speaker: who said them.
         session: the dialogue that they belong to; they follow its newest words.
-        turn: the turn that they belong to.
+        turn: the turn that they are; one of its own by default.
         said_at: when they were said, ISO 8601; now by default.
         words_only: keep the words and derive no record.
         allow_secret: keep what looks like a password, key or token all the same; a person's
@@ -97,6 +97,162 @@ class Scope:
             "allow_secret": allow_secret, "key": key,
         })  # fmt: skip
         return cast("responses.RememberResult", answer)
+
+    def preflight(
+        self,
+        text: str,
+        *,
+        turn: str,
+        tier: Literal["auto", "full", "skip"] = "auto",
+        key: str | None = None,
+    ) -> "responses.PreflightResult":
+        """Judge the words of a turn: whether they are to be kept before anything else.
+
+        text: the words.
+        turn: the name of the turn, one a message.
+        tier: keep them, or not; by the gate when auto.
+        key: idempotency key: a repeat returns the first result.
+        """
+        answer = self._call("preflight", {
+            "text": text, "turn": turn, "tier": tier, "key": key,
+        })  # fmt: skip
+        return cast("responses.PreflightResult", answer)
+
+    def capture(
+        self,
+        text: str,
+        *,
+        turn: str,
+        speaker: str = "user",
+        session: str | None = None,
+        said_at: str | None = None,
+        fidelity: Literal["verbatim", "transcription", "ocr"] = "verbatim",
+        of: str | None = None,
+        allow_secret: bool = False,
+        key: str | None = None,
+    ) -> "responses.CaptureResult":
+        """Keep the words of a judged turn, byte for byte.
+
+        text: the words.
+        turn: the name of the turn, one a message.
+        speaker: who said them.
+        session: the dialogue that they belong to; they follow its newest words.
+        said_at: when they were said, ISO 8601; now by default.
+        fidelity: as they were said, or read from an attachment.
+        of: the attachment that they were read from.
+        allow_secret: keep what looks like a password, key or token all the same; a person's
+            word.
+        key: idempotency key: a repeat returns the first result.
+        """
+        answer = self._call("capture", {
+            "text": text, "turn": turn, "speaker": speaker, "session": session,
+            "said_at": said_at, "fidelity": fidelity, "of": of, "allow_secret": allow_secret,
+            "key": key,
+        })  # fmt: skip
+        return cast("responses.CaptureResult", answer)
+
+    def capture_attachment(
+        self,
+        path: str | PathLike[str],
+        *,
+        turn: str,
+        speaker: str = "user",
+        allow_secret: bool = False,
+        key: str | None = None,
+    ) -> "responses.CaptureAttachmentResult":
+        """Keep a file of a judged turn under its hash, and its words if it is a text.
+
+        path: a file.
+        turn: the name of the turn, one a message.
+        speaker: who gave it.
+        allow_secret: keep what looks like a password, key or token all the same; a person's
+            word.
+        key: idempotency key: a repeat returns the first result.
+        """
+        answer = self._call("capture-attachment", {
+            "path": path, "turn": turn, "speaker": speaker, "allow_secret": allow_secret,
+            "key": key,
+        })  # fmt: skip
+        return cast("responses.CaptureAttachmentResult", answer)
+
+    def finalize(
+        self,
+        capture: str,
+        outcome: Literal["derived", "no_derivation_needed"],
+        *,
+        reason: str | None = None,
+        records: Sequence[str] | None = None,
+        trace: str | None = None,
+        key: str | None = None,
+    ) -> "responses.FinalizeResult":
+        """Close a capture: records quote it, or a question shows that none are needed.
+
+        capture: the id of a capture.
+        outcome: whether records were derived from it.
+        reason: why, which no_derivation_needed has to say.
+        records: a record that quotes it, all of them by default; or one that the question
+            found; may be repeated.
+        trace: the id of the search, probe or absence that shows that none is needed.
+        key: idempotency key: a repeat returns the first result.
+        """
+        answer = self._call("finalize", {
+            "capture": capture, "outcome": outcome, "reason": reason, "records": records,
+            "trace": trace, "key": key,
+        })  # fmt: skip
+        return cast("responses.FinalizeResult", answer)
+
+    def session_check(
+        self,
+        turn: str | None = None,
+    ) -> "responses.SessionCheckResult":
+        """Say whether a turn is kept and closed, before anybody says that it is saved.
+
+        turn: the name of the turn; the one judged last by default.
+        """
+        answer = self._call("session-check", {
+            "turn": turn,
+        })  # fmt: skip
+        return cast("responses.SessionCheckResult", answer)
+
+    def pending(self) -> "responses.PendingResult":
+        """List what is left open, oldest first, each with its next step."""
+        answer = self._call("pending", {})
+        return cast("responses.PendingResult", answer)
+
+    def ledger(
+        self,
+        *,
+        turn: str | None = None,
+        capture: str | None = None,
+        repair: bool = False,
+        limit: int = 50,
+        key: str | None = None,
+    ) -> "responses.LedgerResult":
+        """List what was done in turns, and close what the links show to be done.
+
+        turn: only the steps of a turn.
+        capture: only the steps of a capture.
+        repair: close what records quote, and name what is left.
+        limit: the most steps, the last ones.
+        key: idempotency key: a repeated repair returns the first result.
+        """
+        answer = self._call("ledger", {
+            "turn": turn, "capture": capture, "repair": repair, "limit": limit, "key": key,
+        })  # fmt: skip
+        return cast("responses.LedgerResult", answer)
+
+    def timeline(
+        self,
+        turn: str,
+    ) -> "responses.TimelineResult":
+        """Replay one turn, step by step.
+
+        turn: the name of the turn.
+        """
+        answer = self._call("timeline", {
+            "turn": turn,
+        })  # fmt: skip
+        return cast("responses.TimelineResult", answer)
 
     def import_(
         self,
@@ -121,6 +277,8 @@ class Scope:
         self,
         text: str,
         *,
+        turn: str | None = None,
+        maintenance: bool = False,
         limit: int = 8,
         budget: int = 4_000,
         kind: Sequence[Kind] | None = None,
@@ -136,6 +294,8 @@ class Scope:
     ) -> "responses.SearchResult":
         """Find memories by words, meaning and identifiers, each with its reasons.
 
+        turn: the turn that it is asked under; refused until its words are captured.
+        maintenance: ask under the turn all the same; the trace says so.
         text: what to look for.
         limit: the most hits.
         budget: the most tokens that the answer may cost; at least 200.
@@ -151,9 +311,10 @@ class Scope:
         now: when it is asked, ISO 8601: what words such as 去年 are counted from.
         """
         answer = self._call("search", {
-            "text": text, "limit": limit, "budget": budget, "kind": kind, "layer": layer,
-            "status": status, "topic": topic, "since": since, "until": until, "only": only,
-            "channel": channel, "weak": weak, "now": now,
+            "turn": turn, "maintenance": maintenance, "text": text, "limit": limit,
+            "budget": budget, "kind": kind, "layer": layer, "status": status, "topic": topic,
+            "since": since, "until": until, "only": only, "channel": channel, "weak": weak,
+            "now": now,
         })  # fmt: skip
         return cast("responses.SearchResult", answer)
 
@@ -161,6 +322,8 @@ class Scope:
         self,
         query: str | None = None,
         *,
+        turn: str | None = None,
+        maintenance: bool = False,
         window: str | None = None,
         as_of: str | None = None,
         now: str | None = None,
@@ -170,6 +333,8 @@ class Scope:
     ) -> "responses.SurveyResult":
         """Draw the map of a scope: its timeline, state, names, and what is due or missing.
 
+        turn: the turn that it is asked under; refused until its words are captured.
+        maintenance: ask under the turn all the same; the trace says so.
         window: only what happened then: 2025-03, 2025-03:2025-08, 2025-03:, :2024, a phase.
         as_of: the records as they stood at the end of a day, or at an instant.
         now: when it is asked, ISO 8601: what is due is counted from it.
@@ -179,8 +344,8 @@ class Scope:
         budget: the most tokens that the answer may cost; at least 200.
         """
         answer = self._call("survey", {
-            "window": window, "as_of": as_of, "now": now, "format": format, "resume": resume,
-            "query": query, "budget": budget,
+            "turn": turn, "maintenance": maintenance, "window": window, "as_of": as_of,
+            "now": now, "format": format, "resume": resume, "query": query, "budget": budget,
         })  # fmt: skip
         return cast("responses.SurveyResult", answer)
 
@@ -188,6 +353,8 @@ class Scope:
         self,
         about: str,
         *,
+        turn: str | None = None,
+        maintenance: bool = False,
         window: str | None = None,
         as_of: str | None = None,
         now: str | None = None,
@@ -197,6 +364,8 @@ class Scope:
     ) -> "responses.RoutingResult":
         """Draw the map of one person, place, topic, phase or query, wider than a survey.
 
+        turn: the turn that it is asked under; refused until its words are captured.
+        maintenance: ask under the turn all the same; the trace says so.
         window: only what happened then: 2025-03, 2025-03:2025-08, 2025-03:, :2024, a phase.
         as_of: the records as they stood at the end of a day, or at an instant.
         now: when it is asked, ISO 8601: what is due is counted from it.
@@ -206,14 +375,16 @@ class Scope:
         budget: the most tokens that the answer may cost; at least 200.
         """
         answer = self._call("routing", {
-            "window": window, "as_of": as_of, "now": now, "format": format, "resume": resume,
-            "about": about, "budget": budget,
+            "turn": turn, "maintenance": maintenance, "window": window, "as_of": as_of,
+            "now": now, "format": format, "resume": resume, "about": about, "budget": budget,
         })  # fmt: skip
         return cast("responses.RoutingResult", answer)
 
     def catalog(
         self,
         *,
+        turn: str | None = None,
+        maintenance: bool = False,
         window: str | None = None,
         as_of: str | None = None,
         now: str | None = None,
@@ -226,6 +397,8 @@ class Scope:
     ) -> "responses.CatalogResult":
         """List every record by its title, by kind or by phase, page by page.
 
+        turn: the turn that it is asked under; refused until its words are captured.
+        maintenance: ask under the turn all the same; the trace says so.
         window: only what happened then: 2025-03, 2025-03:2025-08, 2025-03:, :2024, a phase.
         as_of: the records as they stood at the end of a day, or at an instant.
         now: when it is asked, ISO 8601: what is due is counted from it.
@@ -237,8 +410,9 @@ class Scope:
         budget: the most tokens that the answer may cost; at least 200.
         """
         answer = self._call("catalog", {
-            "window": window, "as_of": as_of, "now": now, "format": format, "resume": resume,
-            "kind": kind, "status": status, "by": by, "budget": budget,
+            "turn": turn, "maintenance": maintenance, "window": window, "as_of": as_of,
+            "now": now, "format": format, "resume": resume, "kind": kind, "status": status,
+            "by": by, "budget": budget,
         })  # fmt: skip
         return cast("responses.CatalogResult", answer)
 
@@ -246,6 +420,8 @@ class Scope:
         self,
         about: str | None = None,
         *,
+        turn: str | None = None,
+        maintenance: bool = False,
         window: str | None = None,
         as_of: str | None = None,
         now: str | None = None,
@@ -259,6 +435,8 @@ class Scope:
     ) -> "responses.RecallResult":
         """Walk along time when no word is known: titles of somebody, a window or a phase.
 
+        turn: the turn that it is asked under; refused until its words are captured.
+        maintenance: ask under the turn all the same; the trace says so.
         window: only what happened then: 2025-03, 2025-03:2025-08, 2025-03:, :2024, a phase.
         as_of: the records as they stood at the end of a day, or at an instant.
         now: when it is asked, ISO 8601: what is due is counted from it.
@@ -272,9 +450,9 @@ class Scope:
         budget: the most tokens that the answer may cost; at least 200.
         """
         answer = self._call("recall", {
-            "window": window, "as_of": as_of, "now": now, "format": format, "resume": resume,
-            "kind": kind, "status": status, "about": about, "before": before, "after": after,
-            "budget": budget,
+            "turn": turn, "maintenance": maintenance, "window": window, "as_of": as_of,
+            "now": now, "format": format, "resume": resume, "kind": kind, "status": status,
+            "about": about, "before": before, "after": after, "budget": budget,
         })  # fmt: skip
         return cast("responses.RecallResult", answer)
 
@@ -282,6 +460,8 @@ class Scope:
         self,
         queries: Sequence[str] | None = None,
         *,
+        turn: str | None = None,
+        maintenance: bool = False,
         ids: Sequence[str] | None = None,
         format: Literal["json", "markdown"] = "markdown",
         resume: str | None = None,
@@ -302,6 +482,8 @@ class Scope:
     ) -> "responses.ProbeResult":
         """Read cards of what fits a few questions, with what stands beside them.
 
+        turn: the turn that it is asked under; refused until its words are captured.
+        maintenance: ask under the turn all the same; the trace says so.
         queries: what to look for; up to 4 questions.
         ids: a record or capture to read; may be repeated.
         format: what is counted and printed.
@@ -322,10 +504,11 @@ class Scope:
         order: what fills the budget: most value for tokens, or from the top.
         """
         answer = self._call("probe", {
-            "queries": queries, "ids": ids, "format": format, "resume": resume, "limit": limit,
-            "kind": kind, "layer": layer, "status": status, "topic": topic, "since": since,
-            "until": until, "only": only, "weak": weak, "now": now, "window": window,
-            "as_of": as_of, "budget": budget, "order": order,
+            "turn": turn, "maintenance": maintenance, "queries": queries, "ids": ids,
+            "format": format, "resume": resume, "limit": limit, "kind": kind, "layer": layer,
+            "status": status, "topic": topic, "since": since, "until": until, "only": only,
+            "weak": weak, "now": now, "window": window, "as_of": as_of, "budget": budget,
+            "order": order,
         })  # fmt: skip
         return cast("responses.ProbeResult", answer)
 
@@ -333,15 +516,19 @@ class Scope:
         self,
         topic: str,
         *,
+        turn: str | None = None,
+        maintenance: bool = False,
         now: str | None = None,
     ) -> "responses.AbsenceResult":
         """Ask for a topic in every way there is, before anybody says that there is nothing.
 
+        turn: the turn that it is asked under; refused until its words are captured.
+        maintenance: ask under the turn all the same; the trace says so.
         topic: what there may be nothing about.
         now: when it is asked, ISO 8601: what words such as 去年 are counted from.
         """
         answer = self._call("absence", {
-            "topic": topic, "now": now,
+            "turn": turn, "maintenance": maintenance, "topic": topic, "now": now,
         })  # fmt: skip
         return cast("responses.AbsenceResult", answer)
 
@@ -367,6 +554,8 @@ class Scope:
         self,
         queries: Sequence[str] | None = None,
         *,
+        turn: str | None = None,
+        maintenance: bool = False,
         ids: Sequence[str] | None = None,
         format: Literal["json", "markdown"] = "markdown",
         resume: str | None = None,
@@ -385,6 +574,8 @@ class Scope:
     ) -> "responses.DeepResult":
         """Read the words themselves, of what fits a few questions or is named.
 
+        turn: the turn that it is asked under; refused until its words are captured.
+        maintenance: ask under the turn all the same; the trace says so.
         queries: what to look for; up to 4 questions.
         ids: a record or capture to read; may be repeated.
         format: what is counted and printed.
@@ -403,10 +594,10 @@ class Scope:
         neighbours: turns before and after each, as well.
         """
         answer = self._call("deep", {
-            "queries": queries, "ids": ids, "format": format, "resume": resume, "limit": limit,
-            "kind": kind, "layer": layer, "status": status, "topic": topic, "since": since,
-            "until": until, "only": only, "weak": weak, "now": now, "budget": budget,
-            "neighbours": neighbours,
+            "turn": turn, "maintenance": maintenance, "queries": queries, "ids": ids,
+            "format": format, "resume": resume, "limit": limit, "kind": kind, "layer": layer,
+            "status": status, "topic": topic, "since": since, "until": until, "only": only,
+            "weak": weak, "now": now, "budget": budget, "neighbours": neighbours,
         })  # fmt: skip
         return cast("responses.DeepResult", answer)
 
@@ -539,6 +730,7 @@ class Scope:
         attrs: Mapping[str, Any] | None = None,
         quotes: Sequence[Mapping[str, Any]] | None = None,
         summary_only: bool = False,
+        turn: str | None = None,
         status: Status = "active",
         reason: str | None = None,
         allow_secret: bool = False,
@@ -560,6 +752,7 @@ class Scope:
         quotes: the words that it rests on, as {"capture": id} with "text", or with "start" and
             "end", or whole; may be repeated.
         summary_only: it rests on no words that are kept here.
+        turn: the turn whose ledger names it; by default that of the words that it quotes.
         status: its status.
         reason: why it was written.
         allow_secret: keep what looks like a password, key or token all the same; a person's
@@ -570,7 +763,8 @@ class Scope:
             "kind": kind, "layer": layer, "title": title, "gist": gist, "detail": detail,
             "topics": topics, "aliases": aliases, "salience": salience, "date": date,
             "phase": phase, "attrs": attrs, "quotes": quotes, "summary_only": summary_only,
-            "status": status, "reason": reason, "allow_secret": allow_secret, "key": key,
+            "turn": turn, "status": status, "reason": reason, "allow_secret": allow_secret,
+            "key": key,
         })  # fmt: skip
         return cast("responses.AddRecordResult", answer)
 

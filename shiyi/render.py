@@ -18,6 +18,16 @@ from shiyi.render_eval import (
 )
 from shiyi.render_safety import MARKS, render_backup, render_restore, render_validate
 from shiyi.render_trace import render_absence, render_trace
+from shiyi.render_turn import (
+    render_capture,
+    render_capture_attachment,
+    render_finalize,
+    render_ledger,
+    render_pending,
+    render_preflight,
+    render_session_check,
+    render_timeline,
+)
 from shiyi.retrieval.outcome import EXIT_CODES, Outcome
 from shiyi.retrieval.packing import Budgeted
 from shiyi.retrieval.results import Hit, Passage
@@ -37,6 +47,7 @@ from shiyi.service.responses import (
     ReindexResult,
     RememberResult,
     SearchResult,
+    SessionCheckResult,
     ShowResult,
     StatusResult,
     SupersedeResult,
@@ -77,12 +88,18 @@ def exit_code(answer: Any) -> int:
         return 0 if answer.items else _NOTHING
     if isinstance(answer, ImportResult) and answer.failed:
         return _SOME_FAILED
-    if isinstance(answer, EvalGateResult) and not answer.passed:
+    if _is_not_held(answer):
         return _NOT_HELD
     healthy = getattr(answer, "healthy", getattr(answer, "passed", True))
     if isinstance(answer, DoctorResult | ValidateResult) and not healthy:
         return _UNHEALTHY
     return 0
+
+
+def _is_not_held(answer: Any) -> bool:
+    if isinstance(answer, SessionCheckResult):
+        return answer.verdict == "fail"
+    return isinstance(answer, EvalGateResult) and not answer.passed
 
 
 def _init(answer: InitResult) -> str:
@@ -101,7 +118,7 @@ def _remember(answer: RememberResult) -> str:
         lines.append(f"Record {answer.record_id} quotes them.")
     else:
         lines.append("No record was derived; the words themselves are searched.")
-    return "\n".join(lines)
+    return "\n".join([*lines, *answer.warnings])
 
 
 def _import(answer: ImportResult) -> str:
@@ -225,6 +242,8 @@ def _show(answer: ShowResult) -> str:
     if answer.capture:
         fields = answer.capture.model_dump(exclude={"text"}, exclude_none=True)
         lines += [*_fields(fields), "", visible(answer.capture.text), ""]
+    if answer.attachment:
+        lines += [*_fields(answer.attachment.model_dump(exclude_none=True)), ""]
     own = answer.record.record_id if answer.record else answer.capture and answer.capture.capture_id
     for link in answer.links:
         span = f" [{link.start}, {link.end})" if link.start is not None else ""
@@ -342,6 +361,14 @@ _RENDERERS: dict[str, Callable[[Any], str]] = {
     "TraceResult": render_trace,
     "InitResult": _init,
     "RememberResult": _remember,
+    "PreflightResult": render_preflight,
+    "CaptureResult": render_capture,
+    "CaptureAttachmentResult": render_capture_attachment,
+    "FinalizeResult": render_finalize,
+    "SessionCheckResult": render_session_check,
+    "PendingResult": render_pending,
+    "LedgerResult": render_ledger,
+    "TimelineResult": render_timeline,
     "ImportResult": _import,
     "SearchResult": _search,
     "ProbeResult": _budgeted,

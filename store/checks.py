@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from shiyi.store.attachments import ATTACHMENTS, attachment_path
 from shiyi.store.database import Database
 
-ATTACHMENTS = "attachments"
 # Everything that a link may lead from or to.
 _KNOWN = """
     SELECT scope, record_id AS id FROM records
@@ -144,8 +144,3 @@ class Checks:
         named = {row[0] for row in self._database.rows("SELECT DISTINCT sha256 FROM attachments")}
         files = (path for path in root.rglob("*") if path.is_file()) if root.is_dir() else ()
         return sorted(path for path in files if path.name not in named)
-
-
-def attachment_path(home: Path, sha256: str) -> Path:
-    """Return where the bytes of an attachment lie."""
-    return home / ATTACHMENTS / sha256[:2] / sha256

@@ -81,6 +81,14 @@ def damaged(path: Path, how: str) -> HomeDamagedError:
     )
 
 
+def unreadable(path: Path) -> HomeDamagedError:
+    """Return the error for words that were committed and do not come back."""
+    return HomeDamagedError(
+        f"What was written to {path} cannot be read back, so it does not count as kept. Run "
+        "`shiyi doctor`, and keep the words elsewhere until it is mended."
+    )
+
+
 def foreign(path: Path) -> HomeForeignError:
     """Return the error for a file that we did not make."""
     return HomeForeignError(

@@ -108,10 +108,12 @@ MIGRATIONS: Migrations = (
             scope VARCHAR NOT NULL,
             turn_id VARCHAR NOT NULL,
             version INTEGER NOT NULL,
+            seq BIGINT NOT NULL,
+            asked VARCHAR NOT NULL,
             tier VARCHAR NOT NULL,
             signal VARCHAR NOT NULL,
-            reasons VARCHAR NOT NULL,
-            reasons_suppressed VARCHAR NOT NULL,
+            reasons VARCHAR[] NOT NULL,
+            reasons_suppressed VARCHAR[] NOT NULL,
             utf8_sha256 VARCHAR NOT NULL,
             created_at TIMESTAMP NOT NULL
         )
@@ -120,17 +122,21 @@ MIGRATIONS: Migrations = (
         """
         CREATE TABLE ledger (
             scope VARCHAR NOT NULL,
-            turn_id VARCHAR,
-            capture_id VARCHAR,
+            seq BIGINT NOT NULL,
             step VARCHAR NOT NULL,
             outcome VARCHAR NOT NULL,
-            reason VARCHAR,
+            turn_id VARCHAR,
+            capture_id VARCHAR,
+            attachment_id VARCHAR,
             records VARCHAR[] NOT NULL,
+            trace_id VARCHAR,
+            reason VARCHAR,
             created_at TIMESTAMP NOT NULL
         )
         """,
         "CREATE INDEX ledger_by_turn ON ledger (turn_id)",
         "CREATE INDEX ledger_by_capture ON ledger (capture_id)",
+        "CREATE INDEX ledger_by_attachment ON ledger (attachment_id)",
         """
         CREATE TABLE attachments (
             scope VARCHAR NOT NULL,
@@ -145,6 +151,7 @@ MIGRATIONS: Migrations = (
         )
         """,
         "CREATE INDEX attachments_by_id ON attachments (attachment_id)",
+        "CREATE INDEX attachments_by_bytes ON attachments (sha256)",
         """
         CREATE TABLE feedback (
             scope VARCHAR NOT NULL,

@@ -10,6 +10,7 @@ from typing import Any
 from shiyi.core.errors import UsageError
 
 Attributes = Mapping[str, Any]
+SEARCHED = frozenset({"capture", "record", "link"})  # the changes that the index follows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +103,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One step of the feed that the index follows. what: capture, record or link."""
+    """One step of the feed. what: one of SEARCHED, `turn` (its steps) or `attachment`."""
 
     seq: int
     scope: str

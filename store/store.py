@@ -15,9 +15,10 @@ from shiyi.store import captures as _captures
 from shiyi.store import heads as _heads
 from shiyi.store import links as _links
 from shiyi.store import records as _records
+from shiyi.store.attachments import Attachments
 from shiyi.store.checks import Checks
 from shiyi.store.database import Database, naive, utc
-from shiyi.store.faults import unwritable
+from shiyi.store.faults import unreadable, unwritable
 from shiyi.store.heads import HeadFilter, Phase
 from shiyi.store.home import prepare_home
 from shiyi.store.lease import Lease
@@ -25,6 +26,7 @@ from shiyi.store.rolls import Rolls
 from shiyi.store.rows import Capture, Change, Link, Record, encode_json, json_sha256
 from shiyi.store.snapshot import Snapshots
 from shiyi.store.transaction import SessionEnds, Transaction
+from shiyi.store.turns import Turns
 from shiyi.store.watermark import Watermark
 
 Result = dict[str, Any]
@@ -61,6 +63,8 @@ class Store(Closable):
             self.rolls = Rolls(self._database)
             self.checks = Checks(self.home, self._database)
             self.snapshots = Snapshots(self._database)
+            self.turns = Turns(self._database)
+            self.attachments = Attachments(self.home, self._database)
             self._known_scopes = set(self.scopes())
             self._note_lost_tail()
             self._opened = opened.pop_all()
@@ -84,8 +88,9 @@ class Store(Closable):
 
         With an idempotency key, a repeat returns the first result without running `action`.
 
-        Raises ConflictError when the key was used in this scope with another request, and
-        HomeUnwritableError when there is no room; then nothing of the write stays.
+        Raises ConflictError when the key was used in this scope with another request,
+        HomeUnwritableError when there is no room (then nothing of the write stays), and
+        HomeDamagedError when what was committed cannot be read back.
         """
         with self._database.lock:
             if key is not None:
@@ -95,7 +100,8 @@ class Store(Closable):
             start = self.last_seq + 1
             try:
                 with self._database.transaction():
-                    changes, result = self._run(scope, action, start)
+                    transaction, result = self._run(scope, action, start)
+                    changes = transaction.append_changes()
                     if key is not None:
                         self._keep_result(scope, key, request, result)
                 self._seq = start - 1 + len(changes)
@@ -107,6 +113,7 @@ class Store(Closable):
             self._known_scopes.add(scope)
             self._recent.extend(changes)
             self._watermark.write(self._seq)
+            self._read_back(transaction)
             self._database.checkpoint_when_due()
         return result
 
@@ -116,15 +123,20 @@ class Store(Closable):
 
     def _run(
         self, scope: str, action: Callable[[Transaction], Result], start: int
-    ) -> tuple[list[Change], Result]:
+    ) -> tuple[Transaction, Result]:
         now = datetime.now(UTC)
         if scope not in self._known_scopes:
             self._database.rows(
                 "INSERT INTO scopes VALUES (?, ?) ON CONFLICT DO NOTHING", [scope, naive(now)]
             )
-        transaction = Transaction(self._database, scope, now, self._session_ends)
-        result = action(transaction)
-        return transaction.append_changes(start), result
+        transaction = Transaction(self._database, scope, now, self._session_ends, start)
+        return transaction, action(transaction)
+
+    def _read_back(self, transaction: Transaction) -> None:
+        """Raise HomeDamagedError unless the words that were committed are found again."""
+        kept = transaction.hashes
+        if self.capture_hashes(transaction.scope, list(kept)) != kept:
+            raise unreadable(self._database.path)
 
     def _first_result(self, scope: str, key: str, request: Any) -> Result | None:
         query = "SELECT request_sha256, result FROM idempotency WHERE key_id = ?"

@@ -105,6 +105,13 @@ class Traces(Closable):
             found += [one for one in reversed(list(_read(path))) if one["id"] >= oldest]
         return found[:limit]
 
+    def of_turn(self, scope: str, turn_id: str) -> list[Content]:
+        """Return the traces of what was asked under a turn, oldest first."""
+        self.flush()
+        oldest, named = self._oldest(), to_json(turn_id).decode()
+        found = (one for path in self._segments(scope) for one in _read(path, named))
+        return [one for one in found if one.get("turn") == turn_id and one["id"] >= oldest]
+
     def forget(self, scope: str, mentioning: str | None = None) -> int:
         """Remove the traces of a scope, or those that mention an id; return how many went.
 

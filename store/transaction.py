@@ -1,6 +1,7 @@
 """One write: all of it is committed together, with the changes that the index follows."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from shiyi.core.errors import UsageError
@@ -8,8 +9,10 @@ from shiyi.core.ids import new_id
 from shiyi.store import captures as _captures
 from shiyi.store import links as _links
 from shiyi.store import records as _records
+from shiyi.store.attachments import Attachment, insert_attachment
 from shiyi.store.database import Database, naive
 from shiyi.store.rows import Capture, Change, Link, Record
+from shiyi.store.turns import Entry, Receipt, insert_entries, insert_receipt
 
 _INSERT_CHANGES = """
     INSERT INTO changes (seq, scope, what, id, version, changed_at)
@@ -22,10 +25,12 @@ class Transaction:
     """What one write may do, all in one scope."""
 
     def __init__(
-        self, database: Database, scope: str, now: datetime, session_ends: SessionEnds
+        self, database: Database, scope: str, now: datetime, session_ends: SessionEnds, start: int
     ) -> None:
         self.now = now
         self.scope = scope
+        self.hashes: dict[str, str] = {}  # of the captures that this write added
+        self._start = start  # the number of its first change
         self._database = database
         self._session_ends = session_ends
         self._changes: list[tuple[str, str, int]] = []  # what, id, version
@@ -46,6 +51,7 @@ class Transaction:
         added = _captures.insert_captures(self._database, self.scope, captures, self._fresh)
         for capture in added.values():
             self._changes.append(("capture", capture.capture_id, 1))
+            self.hashes[capture.capture_id] = capture.utf8_sha256
             if capture.session_id is not None:
                 self._session_ends[self.scope, capture.session_id] = capture.capture_id
         return set(added)
@@ -66,10 +72,31 @@ class Transaction:
         self._changes += [("link", link.src, 0) for link in added]
         return len(added)
 
-    def append_changes(self, start: int) -> list[Change]:
-        """Append the changes, numbered from `start`, and return them."""
+    def add_steps(
+        self, name: str, entries: Sequence[Entry], receipt: Receipt | None = None
+    ) -> None:
+        """Append steps of a turn, and a version of its receipt, under one number of the feed.
+
+        name: the turn, or the capture where there is none.
+        """
+        self._check_scope([*entries, *([receipt] if receipt else [])])
+        seq = self._start + len(self._changes)
+        if receipt is not None:
+            insert_receipt(self._database, replace(receipt, seq=seq))
+        insert_entries(self._database, [replace(one, seq=seq) for one in entries])
+        self._changes.append(("turn", name, receipt.version if receipt else 0))
+
+    def add_attachment(self, attachment: Attachment) -> None:
+        """Append an attachment whose bytes are in their place."""
+        self._check_scope([attachment])
+        insert_attachment(self._database, attachment)
+        self._changes.append(("attachment", attachment.attachment_id, 1))
+
+    def append_changes(self) -> list[Change]:
+        """Append the changes and return them."""
         changes = [
-            Change(seq, self.scope, *change) for seq, change in enumerate(self._changes, start)
+            Change(seq, self.scope, *change)
+            for seq, change in enumerate(self._changes, self._start)
         ]
         now = naive(self.now)
         self._database.insert(
@@ -77,6 +104,8 @@ class Transaction:
         )
         return changes
 
-    def _check_scope(self, rows: Sequence[Capture | Record | Link]) -> None:
+    def _check_scope(
+        self, rows: Sequence[Capture | Record | Link | Receipt | Entry | Attachment]
+    ) -> None:
         if any(row.scope != self.scope for row in rows):
             raise UsageError("What one write adds belongs to its one scope; nothing was changed.")

@@ -90,7 +90,9 @@ def _desk(session: Session, scope: str, request: _Asked, trace: Tracing) -> Desk
         standing = session.standings.at(scope, as_of=as_of, now=now)
         window = parse_window(request.window, standing, now) if request.window else None
     # Without a given time the same cursor goes on whenever it is used on the same day.
-    plain = request.model_dump(exclude={"budget", "resume", "format"}, exclude_none=True)
+    plain = request.model_dump(
+        exclude={"budget", "resume", "format", "turn", "maintenance"}, exclude_none=True
+    )
     return Desk(
         store=session.store,
         standings=session.standings,

@@ -9,7 +9,7 @@ from shiyi.service import requests as ask
 from shiyi.service import responses as answer
 from shiyi.service.references import whole
 from shiyi.service.session import Session
-from shiyi.service.views import capture_view, link_view, list_item_of, record_view
+from shiyi.service.views import attachment_view, capture_view, link_view, list_item_of, record_view
 
 
 def handle_show(session: Session, scope: str, request: ask.ShowRequest) -> answer.ShowResult:
@@ -22,12 +22,13 @@ def handle_show(session: Session, scope: str, request: ask.ShowRequest) -> answe
     if not versions:
         id_ = capture_id_of(scope, reference)
         capture = store.capture(scope, id_)
-    if not versions and capture is None:
+    attachment = None if versions or capture else store.attachments.find(scope, id_)
+    if not versions and capture is None and attachment is None:
         raise NotFoundError(
-            f"There is no such record or capture in the scope {scope}; `shiyi list` and "
-            "`shiyi search` show the ids."
+            f"There is no such record, capture or attachment in the scope {scope}; `shiyi list` "
+            "and `shiyi search` show the ids."
         )
-    if capture and request.versions:
+    if not versions and request.versions:
         raise UsageError("A capture has no versions, since words never change; leave versions out.")
     both = (store.links_from(scope, [id_]), store.links_to(scope, [id_]))
     links = [link for found in both for link in found.get(id_, [])]
@@ -35,6 +36,7 @@ def handle_show(session: Session, scope: str, request: ask.ShowRequest) -> answe
         scope=scope,
         record=record_view(versions[-1]) if versions else None,
         capture=capture_view(capture) if capture else None,
+        attachment=attachment_view(store, attachment) if attachment else None,
         links=[link_view(link) for link in links],
         versions=[record_view(one) for one in versions[:-1]] if request.versions else [],
     )

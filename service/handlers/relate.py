@@ -25,6 +25,7 @@ def handle_add_record(
         statement,
         quotes,
         summary_only=request.summary_only,
+        turn=request.turn,
         allow_secret=request.allow_secret,
         key=request.key,
     )

@@ -16,6 +16,11 @@ from tests.eval.sets import write_set
 Run = Callable[..., Any]
 ARGUMENTS: dict[str, list[str]] = {
     "remember": ["甲"],
+    "preflight": ["甲", "--turn", "t"],
+    "capture": ["丁", "--turn", "judged"],
+    "capture-attachment": ["{source}", "--turn", "judged"],
+    "finalize": ["{capture}", "derived"],
+    "timeline": ["judged"],
     "import": ["{source}"],
     "search": ["甲"],
     "absence": ["甲"],
@@ -54,6 +59,8 @@ def test_every_command_answers_with_one_object(
     }  # fmt: skip
     names["result"].write_text(build_result({"a": ["main"]}, queries=4).model_dump_json(), "utf-8")
     assert run("backup", names["backup"]).code == 0
+    assert run("preflight", "丁", "--turn", "judged").code == 0
+    names["capture"] = kept("戊")["capture_id"]
     rest = [word.format(**names) for word in ARGUMENTS.get(operation.name, [])]
     words = [*operation.name.split(" "), *rest]
 

@@ -1,0 +1,143 @@
+"""Closing a capture: either records quote it, or a question found that none are needed."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from shiyi.core.errors import ConflictError, NotFoundError, UsageError
+from shiyi.core.text import check_text
+from shiyi.lifecycle.secrets import check_secrets
+from shiyi.store import Entry, Store, Transaction
+from shiyi.store.turns import CLOSING
+
+Outcome = Literal["derived", "no_derivation_needed"]
+FindTrace = Callable[[str], Mapping[str, Any] | None]
+_DIRECTED = frozenset({"probe", "absence", "search"})
+
+
+def finalize(
+    store: Store,
+    scope: str,
+    capture_id: str,
+    outcome: Outcome,
+    *,
+    reason: str | None = None,
+    records: Sequence[str] = (),
+    trace_id: str | None = None,
+    find_trace: FindTrace,
+    key: str | None = None,
+) -> dict[str, Any]:
+    """Close a capture.
+
+    `derived` needs records that quote it; without `records`, those that do are taken.
+    `no_derivation_needed` needs a reason, the trace of a search, probe or absence that was asked
+    after the capture, and the records that it found. Closing again in the same way changes nothing;
+    only a capture that needed no record may later be closed as derived.
+
+    Returns capture_id, turn_id, closed (how), records, repeated and warnings. Raises NotFoundError,
+    UsageError for what does not hold, ConflictError when it is closed in another way.
+    """
+
+    def act(transaction: Transaction) -> dict[str, Any]:
+        if not store.capture_hashes(scope, [capture_id]):
+            raise NotFoundError(f"There is no capture {capture_id} in the scope {scope}.")
+        entries = store.turns.of_capture(scope, capture_id)
+        taken = next((one for one in entries if one.step == "capture"), None)
+        before = next((one for one in reversed(entries) if one.step in CLOSING), None)
+        if outcome == "derived":
+            named = _quoting(store, scope, capture_id, records)
+        else:
+            named = _found(
+                store, scope, taken, reason=reason, records=records, trace_id=trace_id,
+                find_trace=find_trace,
+            )  # fmt: skip
+        made = Entry(
+            scope=scope, step="finalize", outcome=outcome,
+            turn_id=taken.turn_id if taken else None, capture_id=capture_id,
+            records=tuple(named), reason=reason,
+            trace_id=trace_id if outcome != "derived" else None, created_at=transaction.now,
+        )  # fmt: skip
+        repeated = before is not None and _is_repeat(before, made, given=bool(records))
+        if not repeated:
+            transaction.add_steps(made.turn_id or capture_id, [made])
+        stands = before if repeated and before else made
+        return {
+            "capture_id": capture_id, "turn_id": stands.turn_id, "closed": stands.outcome,
+            "records": list(stands.records), "repeated": repeated, "warnings": [],
+        }  # fmt: skip
+
+    check_secrets(reason)
+    request = ["finalize", capture_id, outcome, reason, list(records), trace_id]
+    return store.write(scope, act, key=key, request=request)
+
+
+def _is_repeat(before: Entry, made: Entry, *, given: bool) -> bool:
+    """Tell whether a capture is closed in that way; raises ConflictError when in another."""
+    if (before.outcome, made.outcome) == ("no_derivation_needed", "derived"):
+        return False
+    same = before.outcome == made.outcome and (
+        set(before.records) == set(made.records) or (made.outcome == "derived" and not given)
+    )
+    if made.outcome != "derived":
+        same = same and (before.reason, before.trace_id) == (made.reason, made.trace_id)
+    if not same:
+        raise ConflictError(
+            f"This capture is closed as {before.outcome} already, in another way; that stays. "
+            "Nothing was changed."
+        )
+    return True
+
+
+def _quoting(store: Store, scope: str, capture_id: str, records: Sequence[str]) -> list[str]:
+    """Return the records that quote a capture, or those among them that are named."""
+    links = store.links_to(scope, [capture_id], rels=["quotes"]).get(capture_id, [])
+    quoting = list(dict.fromkeys(link.src for link in links))
+    if not quoting:
+        raise UsageError(
+            "No record quotes this capture; keep one with add-record first, or close it as "
+            "no_derivation_needed."
+        )
+    named = list(dict.fromkeys(records)) or quoting
+    for id_ in named:
+        if id_ not in quoting:
+            raise UsageError(
+                f"{id_} does not quote this capture; tie it with `shiyi link {id_} quotes "
+                f"{capture_id}`, or leave it out."
+            )
+    return named
+
+
+def _found(
+    store: Store,
+    scope: str,
+    taken: Entry | None,
+    *,
+    reason: str | None,
+    records: Sequence[str],
+    trace_id: str | None,
+    find_trace: FindTrace,
+) -> list[str]:
+    """Return the records that a directed question found, checked against its trace."""
+    check_text(reason or "", "reason, which says why no record is needed,")
+    trace = find_trace(trace_id) if trace_id else None
+    if trace is None:
+        raise UsageError(
+            "That no record is needed is shown by a question: probe for what the words say, and "
+            "give the id of its trace, which is kept in this scope while the setting traces is on."
+        )
+    if trace["operation"] not in _DIRECTED or trace["outcome"] not in {"found", "empty"}:
+        raise UsageError(
+            "That trace is of no answered search, probe or absence; ask one of them for what the "
+            "words say."
+        )
+    if taken is not None and trace["engine"]["sequence"] < taken.seq:
+        raise UsageError("That question was asked before the words were kept; ask it again.")
+    heads = store.heads(scope, trace["chosen"])
+    found = [id_ for id_ in trace["chosen"] if id_ in heads]
+    named = list(dict.fromkeys(records))
+    if any(id_ not in found for id_ in named):
+        raise UsageError("A record that is named was not found by that question; name those found.")
+    if found and not named:
+        raise UsageError(
+            f"That question found {len(found)} records; name those that say what the words say."
+        )
+    return named
