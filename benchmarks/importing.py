@@ -23,7 +23,7 @@ def rows(sizes: Sequence[int], wanted: set[int]) -> Iterator[Row]:
     texts = iter(list(corpus.texts(4000)))
     with (
         tempfile.TemporaryDirectory(prefix="shiyi-bench-") as place,
-        shiyi.open(Path(place) / "home", model="none") as memory,
+        shiyi.open(Path(place) / "home", model="none", embedded=True) as memory,
     ):
         scope = memory.scope("import")
 

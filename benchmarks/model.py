@@ -74,12 +74,13 @@ def _reindex() -> Result:
     spent: dict[str, float] = {"encoder": 0.0, "segmenter": 0.0}
     with (
         tempfile.TemporaryDirectory(prefix="shiyi-bench-") as place,
-        shiyi.open(Path(place) / "home", model="default") as memory,
+        shiyi.open(Path(place) / "home", model="default", embedded=True) as memory,
     ):
         scope = memory.scope("me")
         for text in texts:
             scope.remember(text, words_only=True)
-        encoder: Any = memory._session.indexes.model().encoder  # noqa: SLF001 - to look inside
+        caller: Any = memory._caller  # noqa: SLF001 - to look inside
+        encoder = caller.session.indexes.model().encoder
         encoder.encode_passages(["拾忆"])  # both are loaded before anything is measured
         terms("拾忆")
         encoder.encode_passages = _timed(encoder.encode_passages, spent, "encoder")

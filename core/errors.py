@@ -11,7 +11,15 @@
     │   └── HomeUnwritableError              read-only, full, or not permitted
     ├── OutputError                          the answer cannot be written; the deed is done
     ├── ModelUnavailableError                the embedding model cannot be loaded
-    └── IndexUnusableError                   an index is missing, damaged or outdated; it is rebuilt
+    │   └── ModelLoadingError                it is being loaded; ask again
+    ├── IndexUnusableError                   an index is missing, damaged or outdated; it is rebuilt
+    ├── ForbiddenError       (PermissionError)  whoever asks may not do that
+    ├── TooManyError                         one client asks too much at once
+    ├── StoppedError                         whoever wanted a job has gone, so it was ended
+    ├── DaemonError                          the daemon cannot be started, or does not answer
+    ├── VersionSkewError                     the daemon and the client cannot talk
+    ├── OutcomeUnknownError                  the connection ended before the answer to a write
+    └── InternalError                        a fault of ours
 
 A message is one sentence or two: what was found, what is allowed, what to do next. It never
 carries stored text.
@@ -25,6 +33,7 @@ class ShiyiError(Exception):
 
     code: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 70
+    field: str | None = None  # of the request that is at fault
 
 
 class UsageError(ShiyiError, ValueError):
@@ -102,3 +111,57 @@ class IndexUnusableError(ShiyiError):
 
     code = "index_unusable"
     exit_code = 69
+
+
+class ModelLoadingError(ModelUnavailableError):
+    """The embedding model is being loaded; keyword search answers meanwhile."""
+
+    code = "model_loading"
+
+
+class ForbiddenError(ShiyiError, PermissionError):
+    """Whoever asks may not do that; nothing was changed."""
+
+    code = "forbidden"
+    exit_code = 77
+
+
+class TooManyError(ShiyiError):
+    """One client has too many calls in flight; it may ask again."""
+
+    code = "too_many"
+    exit_code = 75
+
+
+class StoppedError(ShiyiError):
+    """Whoever wanted a job has gone, so it was ended; what it did so far is kept."""
+
+    code = "stopped"
+    exit_code = 75
+
+
+class DaemonError(ShiyiError):
+    """The daemon of a home cannot be started, or does not answer."""
+
+    code = "daemon"
+    exit_code = 69
+
+
+class VersionSkewError(ShiyiError):
+    """The daemon and the client are of versions that cannot talk; nothing was sent."""
+
+    code = "version_skew"
+    exit_code = 75
+
+
+class OutcomeUnknownError(ShiyiError):
+    """The connection ended before the answer to a write that must not simply be repeated."""
+
+    code = "outcome_unknown"
+    exit_code = 76
+
+
+class InternalError(ShiyiError):
+    """A fault of ours; its details are not told, since they may hold what somebody said."""
+
+    code = "internal"

@@ -30,6 +30,9 @@ class Settings:
     backup_directory: where backups go that are kept by themselves; empty means in the home.
     stale_days: how old a turn of before must be, when it is left open, to be warned of.
     attachment_mb: the most megabytes (2^20 bytes) that one attachment may have.
+    daemon: `on` or `off`: whether commands and the Python client ask a daemon, started on demand,
+        or own the home themselves for as long as they run.
+    daemon_idle: after how many seconds without a call the daemon leaves; 0 for never.
     """
 
     model: str = "default"
@@ -44,6 +47,8 @@ class Settings:
     backup_directory: str = ""
     stale_days: int = 7
     attachment_mb: int = 4_096
+    daemon: str = "on"
+    daemon_idle: int = 900
 
 
 def home_directory(given: str | os.PathLike[str] | None = None) -> Path:
@@ -91,11 +96,14 @@ def _typed(name: str, value: str, kind: type) -> Any:
 
 
 def _checked(settings: Settings) -> Settings:
-    if settings.traces not in {"on", "off"}:
-        raise UsageError('The setting traces is "on" or "off".')
+    for name in ("traces", "daemon"):
+        if getattr(settings, name) not in {"on", "off"}:
+            raise UsageError(f'The setting {name} is "on" or "off".')
     for name in ("trace_days", "trace_most", "backup_days", "stale_days", "attachment_mb"):
         if not 1 <= getattr(settings, name) <= _MOST:
             raise UsageError(f"The setting {name} is a number from 1 to {_MOST}.")
+    if not 0 <= settings.daemon_idle <= _MOST:
+        raise UsageError(f"The setting daemon_idle is a number from 0 to {_MOST}.")
     return settings
 
 

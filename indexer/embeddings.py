@@ -7,6 +7,7 @@ tail is dropped, and a row whose checksum does not fit counts as missing.
 
 import hashlib
 import os
+import threading
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,6 +31,7 @@ class EmbeddingStore(Closable):
         Raises OSError when the directory cannot be written.
         """
         make_private_directory(directory)
+        self._lock = threading.RLock()  # a job adds while a search looks up
         self.dimension = dimension
         self._row_bytes = 4 * dimension
         with owner_only():
@@ -61,6 +63,10 @@ class EmbeddingStore(Closable):
 
         Unless `durable`, a power cut may take them back: what it leaves fails its checksum.
         """
+        with self._lock:
+            self._add(keys, vectors, durable=durable)
+
+    def _add(self, keys: Sequence[bytes], vectors: Array, *, durable: bool) -> None:
         fresh = {key: i for i, key in enumerate(keys) if key not in self}
         if not fresh:
             return
@@ -94,12 +100,14 @@ class EmbeddingStore(Closable):
 
     def _row(self, key: bytes) -> bytes | None:
         """Return the newest intact row of a key, or None: a damaged one is embedded again."""
-        while (position := self._find(key)) is not None:
-            row = os.pread(self._rows_file.fileno(), self._row_bytes, position * self._row_bytes)
-            if zlib.crc32(row) == self._line(position)["check"]:
-                return row
-            self._damaged.add(position)
-        return None
+        with self._lock:
+            while (position := self._find(key)) is not None:
+                start = position * self._row_bytes
+                row = os.pread(self._rows_file.fileno(), self._row_bytes, start)
+                if zlib.crc32(row) == self._line(position)["check"]:
+                    return row
+                self._damaged.add(position)
+            return None
 
     def _drop_tail(self) -> None:
         """Cut both files to what is known to be whole."""

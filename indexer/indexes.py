@@ -1,10 +1,12 @@
 """The indexes of a home: opened when needed, kept up with the store, rebuilt when unusable."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
-from shiyi.core.errors import IndexUnusableError, ModelUnavailableError
+from shiyi.core.errors import IndexUnusableError, ModelLoadingError, ModelUnavailableError
 from shiyi.indexer.documents import documents_fingerprint
 from shiyi.indexer.embeddings import EmbeddingStore
 from shiyi.indexer.generation import Generation, open_current, scope_directory
@@ -30,6 +32,8 @@ class Indexes:
         self._load_model = load_model
         self._model: Model | None = None
         self._model_error: str | None = None
+        self._making = threading.Lock()
+        self._building = False
         self._open: dict[str, ScopeIndex] = {}
         # Slots and kept vectors when those that wait were last looked for, where many wait.
         self._missing: dict[str, tuple[int, int]] = {}
@@ -47,6 +51,8 @@ class Indexes:
                 raise ModelUnavailableError(self._model_error)
             try:
                 encoder = self._load_model()
+            except ModelLoadingError:
+                raise  # the next who asks may have it
             except ModelUnavailableError as error:
                 self._model_error = str(error)
                 raise
@@ -56,13 +62,35 @@ class Indexes:
                     "writable, or set SHIYI_CACHE to one that is."
                 )
                 raise ModelUnavailableError(self._model_error) from None
-            calibration = encoder.calibration or Calibration.identity(
-                encoder.dimension, encoder.fingerprint
-            )
-            directory = self._store.home / "vectors" / encoder.fingerprint[:32]
-            embeddings = EmbeddingStore(directory, encoder.dimension)
-            self._model = Model(encoder, calibration, embeddings)
+            with self._making:
+                if self._model is None:
+                    self._model = self._made(encoder)
         return self._model
+
+    def _made(self, encoder: Encoder) -> Model:
+        calibration = encoder.calibration or Calibration.identity(
+            encoder.dimension, encoder.fingerprint
+        )
+        directory = self._store.home / "vectors" / encoder.fingerprint[:32]
+        return Model(encoder, calibration, EmbeddingStore(directory, encoder.dimension))
+
+    @contextmanager
+    def building(self) -> Iterator[None]:
+        """Leave writing generations to the block, which another thread runs; it is never nested.
+
+        Meanwhile answers come from what serves, and from what came since in memory.
+        """
+        self._building = True
+        try:
+            yield
+        finally:
+            self._building = False
+
+    def follow(self, scope: str) -> None:
+        """Bring the index of a scope, if it is in use, up to date with the store."""
+        index = self._open.get(scope)
+        if index is not None:
+            index.refresh(self._store)
 
     def get(self, scope: str, *, vectors: bool = True) -> ScopeIndex:
         """Return the index of a scope, up to date with the store.
@@ -75,7 +103,7 @@ class Indexes:
         if index is None:
             index = self._open[scope] = ScopeIndex(scope, self._usable_generation(scope))
         index.refresh(self._store)
-        if index.added > _COMPACT and index.added > len(index) // 5:
+        if not self._building and index.added > _COMPACT and index.added > len(index) // 5:
             index = self._rebuilt(scope) or index
         return self._with_vectors(index) if vectors else index
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticSerializationError, to_json
 
 from shiyi.core.errors import UsageError
 from shiyi.core.ids import check_scope
@@ -12,7 +14,11 @@ from shiyi.lifecycle.held import check_reading
 from shiyi.service import requests
 from shiyi.service.forms import Reading
 from shiyi.service.operations import Operation, find_operation
+from shiyi.service.permit import OWNER, Permit, permitted
 from shiyi.service.session import Session
+
+_PATHS = [get_args(kind)[1] for kind in (requests.Place, requests.Places)]
+_HALF = "it holds half a surrogate pair, which has no UTF-8 form; remove that character"
 
 
 class _Handler(Protocol):
@@ -32,32 +38,77 @@ def handler_of(operation: Operation) -> _Handler:
     return handler
 
 
+def path_fields(operation: Operation) -> list[str]:
+    """Return the fields of its request that name files or directories."""
+    fields = request_model(operation).model_fields
+    return [name for name, field in fields.items() if _is_path(field)]
+
+
 def invoke(
-    session: Session, name: str, values: Mapping[str, Any], *, scope: str | None = None
+    session: Session,
+    name: str,
+    values: Mapping[str, Any],
+    *,
+    scope: str | None = None,
+    permit: Permit = OWNER,
 ) -> BaseModel:
     """Do an operation and return its response.
 
-    Raises UsageError for values that do not fit, with the field and the reason but never the
-    value, and for reading under a turn whose words are not captured yet; and whatever else the
-    operation raises.
+    Raises ForbiddenError for what the permit does not cover, UsageError for values that do not
+    fit, with the field and the reason but never the value, and for reading under a turn whose
+    words are not captured yet; and whatever else the operation raises.
     """
     operation = find_operation(name)
-    try:
-        request = request_model(operation).model_validate(dict(values))
-    except ValidationError as error:
-        raise UsageError(_sentence(error)) from None
+    if permit is not OWNER:
+        asked = check_scope(session.settings.scope if scope is None else scope)
+        permit.check(operation, asked, files=bool(path_fields(operation)))
+    request = checked(operation, values)
     if operation.creates_home:
         session.create = True
     own_scope = check_scope(session.settings.scope if scope is None else scope)
-    if isinstance(request, Reading) and request.turn is not None and not request.maintenance:
-        check_reading(session.store, own_scope, request.turn)
-    return handler_of(operation)(session, own_scope, request)
+    with permitted(permit):
+        if isinstance(request, Reading) and request.turn is not None and not request.maintenance:
+            check_reading(session.store, own_scope, request.turn)
+        return handler_of(operation)(session, own_scope, request)
 
 
-def _sentence(error: ValidationError) -> str:
+def checked(operation: Operation, values: Mapping[str, Any]) -> BaseModel:
+    """Return the request that the values make.
+
+    Raises UsageError with the field and the reason, but never the value.
+    """
+    try:
+        request = request_model(operation).model_validate(dict(values))
+    except ValidationError as error:
+        raise _refused(error) from None
+    for name, value in request:
+        if isinstance(value, dict | list):  # of a free form: its texts were not looked at
+            try:
+                to_json(value)
+            except (PydanticSerializationError, UnicodeError):
+                raise _fault(name, _HALF) from None
+    return request
+
+
+def _is_path(field: FieldInfo) -> bool:
+    return any(one in _PATHS for one in field.metadata) or _names_path(field.annotation)
+
+
+def _names_path(annotation: Any) -> bool:
+    inner = get_args(annotation)
+    return any(one in _PATHS for one in inner[1:]) or any(_names_path(one) for one in inner)
+
+
+def _refused(error: ValidationError) -> UsageError:
     first = error.errors(include_input=False, include_url=False)[0]
-    place = ".".join(str(part) for part in first["loc"]) or "the request"
+    place = ".".join(str(part) for part in first["loc"])
     reason = first["msg"].removeprefix("Value error, ")
     if "surrogate" in reason or "unicode" in first["type"]:
-        reason = "it holds half a surrogate pair, which has no UTF-8 form; remove that character"
-    return f"{place}: {reason[0].lower()}{reason[1:]}."
+        reason = _HALF
+    return _fault(place, reason)
+
+
+def _fault(place: str, reason: str) -> UsageError:
+    refused = UsageError(f"{place or 'the request'}: {reason[0].lower()}{reason[1:]}.")
+    refused.field = place or None
+    return refused

@@ -18,6 +18,9 @@ class Operation:
     room is the module of `service/handlers/` with its handler, a function of (session, scope,
     request). repeatable: doing it twice is as good as once. scoped: it works inside one scope.
     creates_home: a missing home is made. job: it may take long, and reports its progress in these.
+    slow: it may take long without any progress to report; both run beside what is quick.
+    here: it is done in the process that asks, since it needs no home, or somebody to ask.
+    owner_only: only whoever owns the home may ask: no token and no model.
     A name of two words belongs to the group that the first one names.
     """
 
@@ -31,6 +34,9 @@ class Operation:
     scoped: bool = True
     creates_home: bool = False
     job: Literal["bytes", "documents", "queries"] | None = None
+    slow: bool = False
+    here: bool = False
+    owner_only: bool = False
 
     @property
     def handler(self) -> str:
@@ -43,7 +49,10 @@ class Operation:
         return self.name.replace("-", "_").replace(" ", "_")
 
 
-GROUPS = {"eval": "Measure how good the search is, on labelled sets or on memories of your own."}
+GROUPS = {
+    "eval": "Measure how good the search is, on labelled sets or on memories of your own.",
+    "token": "Say who may come in over HTTP, and as what.",
+}
 
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
@@ -56,6 +65,7 @@ OPERATIONS: tuple[Operation, ...] = (
         repeatable=True,
         scoped=False,
         creates_home=True,
+        slow=True,
     ),
     Operation(
         name="remember",
@@ -325,6 +335,7 @@ OPERATIONS: tuple[Operation, ...] = (
         permission="read",
         repeatable=True,
         scoped=False,
+        slow=True,
     ),
     Operation(
         name="validate",
@@ -335,6 +346,7 @@ OPERATIONS: tuple[Operation, ...] = (
         permission="read",
         repeatable=True,
         scoped=False,
+        slow=True,
     ),
     Operation(
         name="backup",
@@ -345,6 +357,7 @@ OPERATIONS: tuple[Operation, ...] = (
         permission="write",
         repeatable=False,
         scoped=False,
+        slow=True,
     ),
     Operation(
         name="restore",
@@ -355,6 +368,7 @@ OPERATIONS: tuple[Operation, ...] = (
         permission="write",
         repeatable=False,
         scoped=False,
+        here=True,
     ),
     Operation(
         name="export",
@@ -364,6 +378,7 @@ OPERATIONS: tuple[Operation, ...] = (
         response="ExportResult",
         permission="read",
         repeatable=False,
+        slow=True,
     ),
     Operation(
         name="calibrate",
@@ -386,6 +401,7 @@ OPERATIONS: tuple[Operation, ...] = (
         repeatable=True,
         scoped=False,
         job="queries",
+        here=True,
     ),
     Operation(
         name="eval compare",
@@ -396,6 +412,7 @@ OPERATIONS: tuple[Operation, ...] = (
         permission="read",
         repeatable=True,
         scoped=False,
+        here=True,
     ),
     Operation(
         name="eval gate",
@@ -407,6 +424,7 @@ OPERATIONS: tuple[Operation, ...] = (
         repeatable=True,
         scoped=False,
         job="queries",
+        here=True,
     ),
     Operation(
         name="eval label",
@@ -416,6 +434,7 @@ OPERATIONS: tuple[Operation, ...] = (
         response="EvalLabelResult",
         permission="read",
         repeatable=True,
+        here=True,
     ),
     Operation(
         name="eval datasets",
@@ -426,6 +445,40 @@ OPERATIONS: tuple[Operation, ...] = (
         permission="read",
         repeatable=True,
         scoped=False,
+        here=True,
+    ),
+    Operation(
+        name="token create",
+        purpose="Make a token with a role, for some scopes or for all of them.",
+        room="token",
+        request="TokenCreateRequest",
+        response="TokenCreateResult",
+        permission="destroy",
+        repeatable=False,
+        scoped=False,
+        owner_only=True,
+    ),
+    Operation(
+        name="token list",
+        purpose="List the tokens that hold.",
+        room="token",
+        request="TokenListRequest",
+        response="TokenListResult",
+        permission="read",
+        repeatable=True,
+        scoped=False,
+        owner_only=True,
+    ),
+    Operation(
+        name="token revoke",
+        purpose="Take a token back, at once.",
+        room="token",
+        request="TokenRevokeRequest",
+        response="TokenRevokeResult",
+        permission="destroy",
+        repeatable=True,
+        scoped=False,
+        owner_only=True,
     ),
     Operation(
         name="version",
@@ -436,6 +489,7 @@ OPERATIONS: tuple[Operation, ...] = (
         permission="read",
         repeatable=True,
         scoped=False,
+        here=True,
     ),
 )
 

@@ -33,6 +33,12 @@ from shiyi.service.forms import (
 from shiyi.service.level_requests import DeepRequest, ProbeRequest
 from shiyi.service.map_requests import CatalogRequest, RecallRequest, RoutingRequest, SurveyRequest
 from shiyi.service.safety_requests import BackupRequest, RestoreRequest, ValidateRequest
+from shiyi.service.token_requests import (
+    TokenCreateRequest,
+    TokenListRequest,
+    TokenRevokeRequest,
+    TokenRole,
+)
 from shiyi.service.turn_requests import (
     CaptureAttachmentRequest,
     CaptureRequest,
@@ -50,12 +56,13 @@ __all__ = [
     "CaptureAttachmentRequest", "CaptureRequest", "CatalogRequest", "Channel", "DeepRequest",
     "DoctorRequest", "EditRequest", "EvalCompareRequest", "EvalDatasetsRequest", "EvalGateRequest",
     "EvalLabelRequest", "EvalRunRequest", "EvalSystem", "ExportRequest", "FinalizeRequest",
-    "ImportFormat", "ImportRequest", "InitRequest", "Kind", "Layer", "LedgerRequest",
-    "LinkRequest", "ListRequest", "PendingRequest", "Place", "Places", "PreflightRequest",
-    "ProbeRequest", "RecallRequest", "ReindexRequest", "Relation", "RememberRequest", "Request",
-    "RestoreRequest", "RoutingRequest", "SearchRequest", "SessionCheckRequest", "ShowRequest",
-    "Status", "StatusRequest", "SupersedeRequest", "SurveyRequest", "TimelineRequest",
-    "TraceRequest", "ValidateRequest", "VersionRequest",
+    "ImportFormat", "ImportRequest", "InitRequest", "Kind", "Layer", "LedgerRequest", "LinkRequest",
+    "ListRequest", "PendingRequest", "Place", "Places", "PreflightRequest", "ProbeRequest",
+    "RecallRequest", "ReindexRequest", "Relation", "RememberRequest", "Request", "RestoreRequest",
+    "RoutingRequest", "SearchRequest", "SessionCheckRequest", "ShowRequest", "Status",
+    "StatusRequest", "SupersedeRequest", "SurveyRequest", "TimelineRequest", "TokenCreateRequest",
+    "TokenListRequest", "TokenRevokeRequest", "TokenRole", "TraceRequest", "ValidateRequest",
+    "VersionRequest",
 ]  # fmt: skip
 
 Kind = Literal[KINDS]  # type: ignore[valid-type]

@@ -11,6 +11,12 @@ from shiyi.retrieval.map_results import CatalogResult, RecallResult, RoutingResu
 from shiyi.retrieval.results import SearchResult
 from shiyi.retrieval.traced import AbsenceResult, TraceResult
 from shiyi.service.safety_responses import BackupResult, Check, RestoreResult, ValidateResult
+from shiyi.service.token_responses import (
+    TokenCreateResult,
+    TokenListResult,
+    TokenRevokeResult,
+    TokenView,
+)
 from shiyi.service.turn_responses import (
     AttachmentView,
     CaptureAttachmentResult,
@@ -31,7 +37,8 @@ __all__ = [
     "InitResult", "LedgerResult", "LinkResult", "ListResult", "PendingResult", "PreflightResult",
     "ProbeResult", "RecallResult", "ReindexResult", "RememberResult", "RestoreResult",
     "RoutingResult", "SearchResult", "SessionCheckResult", "ShowResult", "StatusResult",
-    "SupersedeResult", "SurveyResult", "TimelineResult", "TraceResult", "ValidateResult",
+    "SupersedeResult", "SurveyResult", "TimelineResult", "TokenCreateResult", "TokenListResult",
+    "TokenRevokeResult", "TokenView", "TraceResult", "ValidateResult",
     "VersionResult",
 ]  # fmt: skip
 
@@ -243,6 +250,7 @@ class StatusResult(BaseModel):
     last_change: int
     model: str
     mode: str = Field(description="hybrid or keyword")
+    daemon: int | None = Field(description="the process that serves the home; none without one")
     scopes: list[ScopeStatus]
     notes: list[str]
 

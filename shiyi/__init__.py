@@ -18,26 +18,36 @@ __all__ = ["Memory", "Scope", "ShiyiError", "open"]
 
 
 def open(  # noqa: A001 - the name that a reader expects
-    home: str | os.PathLike[str] | None = None, *, model: str | None = None, create: bool = True
+    home: str | os.PathLike[str] | None = None,
+    *,
+    model: str | None = None,
+    create: bool = True,
+    embedded: bool = False,
 ) -> "Memory":
-    """Open a home and own it until it is closed.
+    """Open a home: through its daemon, which is started when need be, or in this process.
 
     home: a directory; SHIYI_HOME or the platform's data directory by default.
     model: `default`, `none`, a directory or a model name; wins over the settings.
     create: make the home when it is not there.
+    embedded: own the home in this process until it is closed, for batch jobs; the setting
+        `daemon = "off"` does the same.
 
     Raises HomeBusyError when another process owns it, and other kinds of ShiyiError.
     """
     from shiyi.client import Memory
-    from shiyi.service.session import Session
+    from shiyi.service.callers import Here, open_caller
 
-    session = Session(None if home is None else os.fspath(home), model=model, create=create)
+    place = None if home is None else os.fspath(home)
+    caller = open_caller(place, model=model, create=create, embedded=embedded)
     try:
-        session.store  # noqa: B018 - opened now, so that a refusal comes from here
+        if isinstance(caller, Here):
+            caller.session.store  # noqa: B018 - opened now, so that a refusal comes from here
+        else:
+            caller.start(create=create)
     except BaseException:
-        session.close()
+        caller.close()
         raise
-    return Memory(session)
+    return Memory(caller)
 
 
 def __dir__() -> list[str]:

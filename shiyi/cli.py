@@ -1,28 +1,23 @@
 """The command line, made from the table of operations."""
 
 import contextlib
-import errno
 import locale
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from shiyi import interrupt
-from shiyi.core.errors import HomeUnwritableError, OutputError, ShiyiError, UsageError
+from shiyi.core.errors import OutputError, UsageError
 from shiyi.core.text import decode_text
 from shiyi.service.operations import GROUPS, OPERATIONS, Operation, find_operation
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-_INTERNAL = 70
 _MOST_BYTES = 64 << 20  # of words given at once
-_NO_PLACE = {errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EPERM, errno.EDQUOT, errno.EFBIG}
 _EPILOGUE = """\
 The options above may also stand after the command. SHIYI_HOME, SHIYI_SCOPE and SHIYI_MODEL set
 what is not given here.
@@ -31,8 +26,16 @@ Exit codes: 0 done or found · 1 nothing found, or a gate or turn not held · 2 
 lines of an import failed · 4 the record changed meanwhile · 5 doctor or validate found a fault ·
 65 the database or a backup is damaged or not ours · 66 no home · 69 the model or index cannot be
 used · 70 internal error · 73 the disk is full or read-only · 74 the answer cannot be written · 75
-another process owns the home · 130 interrupted
+another process owns the home · 76 the outcome of a write is unknown · 77 not allowed · 130
+interrupted
 """
+
+
+# Commands beside the table: about the processes that do operations, not about a memory.
+BESIDE = {
+    "daemon": ("Run, look at or stop the daemon of a home.", "shiyi.daemon_commands:daemon"),
+    "serve": ("Answer over HTTP on this machine, for tokens.", "shiyi.daemon_commands:serve"),
+}
 
 
 class OperationGroup(click.Group):
@@ -49,6 +52,8 @@ class OperationGroup(click.Group):
         """Build one command from its request model."""
         del ctx
         name = f"{self.prefix}{cmd_name}"
+        if name in BESIDE:
+            return _beside(name)
         if name in GROUPS:
             return _inner_group(name)
         try:
@@ -72,7 +77,14 @@ class OperationGroup(click.Group):
             if operation.name.startswith(self.prefix):
                 first, *more = operation.name.removeprefix(self.prefix).split(" ")
                 found[first] = GROUPS[f"{self.prefix}{first}"] if more else operation.purpose
-        return found
+        return found if self.prefix else {**found, **{n: says for n, (says, _) in BESIDE.items()}}
+
+
+def _beside(name: str) -> click.Command:
+    """Return a command that is no operation."""
+    module, _, attribute = BESIDE[name][1].partition(":")
+    command: click.Command = getattr(import_module(module), attribute)
+    return command
 
 
 def _inner_group(name: str) -> click.Group:
@@ -116,25 +128,25 @@ def main(ctx: click.Context, /, *, version: bool, **options: Any) -> None:
 
 def run(operation: Operation, values: Mapping[str, Any], options: Mapping[str, Any]) -> int:
     """Do an operation, print its answer and return the exit code."""
-    from shiyi.render import as_json, exit_code, is_budgeted, render
-    from shiyi.service.invoke import invoke
-    from shiyi.service.session import Session
+    from shiyi.render import exit_code, render
+    from shiyi.service.answers import as_json, is_budgeted
+    from shiyi.service.callers import open_caller
 
     if options["as_json"] and is_budgeted(operation):
         values = {**values, "format": "json"}
     show, ask = _asking(to_stderr=options["as_json"])
     with (
         _progress(operation) as progress,
-        Session(
+        open_caller(
             options["home"],
             model=options["model"],
             progress=progress,
             show=show,
             ask=ask,
             ask_passphrase=_ask_passphrase if sys.stdin and sys.stdin.isatty() else None,
-        ) as session,
+        ) as caller,
     ):
-        answer: BaseModel = invoke(session, operation.name, values, scope=options["scope"])
+        answer = caller.call(operation, values, options["scope"])
     text = as_json(answer) if options["as_json"] else render(operation, answer)
     try:
         click.echo(text, color=False if os.environ.get("NO_COLOR") else None)
@@ -276,37 +288,22 @@ def call(arguments: Sequence[str]) -> int:
             return complain(interrupt.SENTENCE, "interrupted", interrupt.EXIT_CODE)
         if os.environ.get("SHIYI_DEBUG"):
             raise
-        return complain(*_explained(error), outcome=_outcome_of(error))
+        return complain(*_explained(error))
     return code
 
 
-def _explained(error: Exception) -> tuple[str, str, int]:
-    """Return the sentence, the code and the exit code of an error."""
-    if isinstance(error, ShiyiError):
-        return str(error), error.code, error.exit_code
+def _explained(error: Exception) -> tuple[str, str, int, str | None]:
+    """Return the sentence, the code, the exit code, and how a question ended; None if refused."""
     if isinstance(error, click.ClickException):
-        return _with_help(error), "usage", UsageError.exit_code
-    if isinstance(error, OSError) and error.errno in _NO_PLACE:
-        name = error.filename or "The home"
-        sentence = f"{name} cannot be written ({error.strerror}); what was kept before is safe."
-        return sentence, HomeUnwritableError.code, HomeUnwritableError.exit_code
-    # Neither the values nor the message are shown: they may hold what somebody said.
-    sentence = (
-        f"An internal error ({type(error).__name__}); what was kept before is safe. "
-        "Set SHIYI_DEBUG=1 to see where, and report it."
-    )
-    return sentence, "internal", _INTERNAL
+        return _with_help(error), "usage", UsageError.exit_code, None
+    from shiyi.service.refusal import refusal_of
 
-
-def _outcome_of(error: Exception) -> str | None:
-    """Return how a question ended that raised the error; None when it was refused."""
-    from shiyi.retrieval.outcome import outcome_of
-
-    return None if isinstance(error, click.ClickException) else outcome_of(error)
+    told = refusal_of(error)
+    return told.message, told.code, told.exit_code, told.outcome
 
 
 def _complain(
-    sentence: str, code: str, exit_code: int, *, as_json: bool, outcome: str | None = None
+    sentence: str, code: str, exit_code: int, outcome: str | None = None, *, as_json: bool
 ) -> int:
     with contextlib.suppress(OSError):  # nowhere to complain to
         if as_json:

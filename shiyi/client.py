@@ -31,6 +31,7 @@ Relation = Literal[
     "member_of", "promoted_to", "merged_into", "redirects_to", "about",
 ]  # fmt: skip
 Status = Literal["active", "superseded", "archived"]
+TokenRole = Literal["read", "write", "destroy"]
 
 
 class Scope:
@@ -1050,6 +1051,42 @@ class Memory(Connection):
             "directory": directory,
         })  # fmt: skip
         return cast("responses.EvalDatasetsResult", answer)
+
+    def token_create(
+        self,
+        *,
+        role: TokenRole = "read",
+        scopes: Sequence[str] | None = None,
+        name: str | None = None,
+    ) -> "responses.TokenCreateResult":
+        """Make a token with a role, for some scopes or for all of them.
+
+        role: what it may do; each includes those before it.
+        scopes: a scope that it is for; may be repeated; all of them by default.
+        name: what it is called; its id by default.
+        """
+        answer = self._call("token create", {
+            "role": role, "scopes": scopes, "name": name,
+        })  # fmt: skip
+        return cast("responses.TokenCreateResult", answer)
+
+    def token_list(self) -> "responses.TokenListResult":
+        """List the tokens that hold."""
+        answer = self._call("token list", {})
+        return cast("responses.TokenListResult", answer)
+
+    def token_revoke(
+        self,
+        name: str,
+    ) -> "responses.TokenRevokeResult":
+        """Take a token back, at once.
+
+        name: its name or its id.
+        """
+        answer = self._call("token revoke", {
+            "name": name,
+        })  # fmt: skip
+        return cast("responses.TokenRevokeResult", answer)
 
     def version(self) -> "responses.VersionResult":
         """Say which version this is."""

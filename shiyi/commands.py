@@ -27,11 +27,13 @@ def build_command(operation: Operation, run: Run) -> click.Command:
     def callback(ctx: click.Context, /, **values: Any) -> int:
         options = dict(ctx.obj)
         for name, general in ctx.obj.items():
-            options[name] = values.get(name) or general
-            if name not in fields:
-                values.pop(name)
-            elif values[name] is None:  # `shiyi --scope work reindex` means that scope only
-                values[name] = options[name]
+            own = _field_of(name, fields)
+            if own is None:
+                options[name] = values.pop(name) or general
+            elif values[own] is None:  # `shiyi --scope work reindex` means that scope only
+                values[own] = general
+            elif values[own] == () and general is not None:
+                values[own] = (general,)
         if words is not None:
             from shiyi.cli import read_words
 
@@ -49,10 +51,17 @@ def build_command(operation: Operation, run: Run) -> click.Command:
 
 def _common(fields: Mapping[str, FieldInfo]) -> list[click.Parameter]:
     """Return the options of the group, which may stand after the command as well."""
-    names = [name for name in ("home", "scope", "model") if name not in fields]
+    names = [name for name in ("home", "scope", "model") if _field_of(name, fields) is None]
     hidden: list[click.Parameter] = [click.Option([f"--{name}"], hidden=True) for name in names]
     help_ = "Answer with one JSON object."
     return [*hidden, click.Option(["--json", "as_json"], is_flag=True, help=help_)]
+
+
+def _field_of(option: str, fields: Mapping[str, FieldInfo]) -> str | None:
+    """Return the field that an operation itself has under the name of a general option."""
+    return next(
+        (name for name, field in fields.items() if option in {name, _extra(field, "flag")}), None
+    )
 
 
 def _parameters(name: str, field: FieldInfo) -> list[click.Parameter]:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-from pydantic import BaseModel
 
 from shiyi.core.text import visible
 from shiyi.render_eval import (
@@ -17,6 +16,7 @@ from shiyi.render_eval import (
     render_eval_run,
 )
 from shiyi.render_safety import MARKS, render_backup, render_restore, render_validate
+from shiyi.render_tokens import render_token_create, render_token_list, render_token_revoke
 from shiyi.render_trace import render_absence, render_trace
 from shiyi.render_turn import (
     render_capture,
@@ -31,7 +31,6 @@ from shiyi.render_turn import (
 from shiyi.retrieval.outcome import EXIT_CODES, Outcome
 from shiyi.retrieval.packing import Budgeted
 from shiyi.retrieval.results import Hit, Passage
-from shiyi.service import responses
 from shiyi.service.operations import Operation
 from shiyi.service.responses import (
     AddRecordResult,
@@ -67,16 +66,6 @@ _SOURCED = {"sourced": "quotes its source", "summary_only": "quotes no source"}
 def render(operation: Operation, answer: Any) -> str:
     """Return the answer as text."""
     return _RENDERERS[operation.response](answer).rstrip("\n")
-
-
-def as_json(answer: BaseModel) -> str:
-    """Return the answer as one JSON object; what was fitted to a budget as it was counted."""
-    return answer.text.rstrip("\n") if isinstance(answer, Budgeted) else answer.model_dump_json()
-
-
-def is_budgeted(operation: Operation) -> bool:
-    """Tell whether the answers of an operation are fitted to a budget in the format asked for."""
-    return issubclass(getattr(responses, operation.response), Budgeted)
 
 
 def exit_code(answer: Any) -> int:
@@ -311,6 +300,7 @@ def _status(answer: StatusResult) -> str:
         f"version  {answer.version}",
         f"search   {answer.mode}, model {answer.model}",
         f"changes  {answer.last_change}",
+        f"daemon   {'none' if answer.daemon is None else f'process {answer.daemon}'}",
     ]
     for one in answer.scopes:
         lines.append(
@@ -396,5 +386,8 @@ _RENDERERS: dict[str, Callable[[Any], str]] = {
     "EvalGateResult": render_eval_gate,
     "EvalLabelResult": render_eval_label,
     "EvalDatasetsResult": render_eval_datasets,
+    "TokenCreateResult": render_token_create,
+    "TokenListResult": render_token_list,
+    "TokenRevokeResult": render_token_revoke,
     "VersionResult": _version,
 }

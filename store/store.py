@@ -37,8 +37,10 @@ _CHANGES_REMEMBERED = 1024
 class Store(Closable):
     """A home, opened by its one owner. Use it as a context manager, or close it."""
 
-    def __init__(self, home: Path, *, create: bool = False) -> None:
+    def __init__(self, home: Path, *, create: bool = False, lease: Lease | None = None) -> None:
         """Open `home`; with `create`, make it (0700) when it is not there yet.
+
+        A `lease` that the caller has taken stays with the caller.
 
         Raises HomeError or one of its kinds; a home that is refused is left untouched.
         """
@@ -49,8 +51,8 @@ class Store(Closable):
         with ExitStack() as opened:
             try:
                 prepare_home(self.home, create=create)
-                self._lease = Lease(self.home)
-                opened.callback(self._lease.release)
+                if lease is None:
+                    opened.callback(Lease(self.home).release)
                 self._database = Database(self.home, create=create)
                 opened.callback(self._database.close)
                 self._watermark = Watermark(self.home)

@@ -1,5 +1,6 @@
 """What tests of more than one folder use: hypothesis without deadlines, and a whole memory."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +26,9 @@ from shiyi.store import Capture, Link, Record, Store, Transaction
 # Machines that run tests are busy, and the dictionary of words takes a second to load.
 settings.register_profile("shiyi", deadline=None)
 settings.load_profile("shiyi")
+
+# No test leaves a daemon behind. Those that want one have it say so, and stop it.
+os.environ["SHIYI_DAEMON"] = "off"
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 

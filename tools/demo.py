@@ -54,7 +54,7 @@ def main() -> int:
     """Run the demo."""
     shutil.rmtree(HOME, ignore_errors=True)
     print(f"Home: {HOME}\n")
-    with shiyi.open(HOME) as memory:
+    with shiyi.open(HOME, embedded=True) as memory:
         me = memory.scope("me")
         start = time.perf_counter()
         taken = me.import_(str(SAMPLE), allow_secret=True)  # it knows a Wi-Fi password

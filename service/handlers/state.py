@@ -1,5 +1,6 @@
 """How things stand."""
 
+import os
 from importlib import metadata
 
 from shiyi.indexer.analyze import analyzer_fingerprint
@@ -26,6 +27,7 @@ def handle_status(session: Session, _: str, request: ask.StatusRequest) -> answe
         last_change=store.last_seq,
         model=session.settings.model,
         mode="keyword" if problem else "hybrid",
+        daemon=os.getpid() if session.served else None,
         scopes=[scope_status(store, scope) for scope in store.scopes()],
         notes=notes,
     )

@@ -11,7 +11,7 @@ from shiyi.core.settings import Settings, home_directory, load_settings
 @pytest.fixture(autouse=True)
 def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HOME", "MODEL", "SCOPE", "TOKENS", "QUERY_PROMPT", "PASSAGE_PROMPT", "TRACES",
-                 "TRACE_DAYS", "TRACE_MOST"):  # fmt: skip
+                 "TRACE_DAYS", "TRACE_MOST", "DAEMON", "DAEMON_IDLE"):  # fmt: skip
         monkeypatch.delenv(f"SHIYI_{name}", raising=False)
 
 

@@ -17,7 +17,13 @@ def loaded(code: str, names: tuple[str, ...], home: Path) -> list[str]:
     )
     done = subprocess.run(
         [sys.executable, "-P", "-c", script],
-        env={"SHIYI_HOME": str(home), "HOME": str(home), "SHIYI_MODEL": "none", "PATH": ""},
+        env={
+            "SHIYI_HOME": str(home),
+            "HOME": str(home),
+            "SHIYI_MODEL": "none",
+            "PATH": "",
+            "SHIYI_DAEMON": "off",
+        },
         cwd=home,
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -75,7 +75,13 @@ def shell(home: Path, tmp_path: Path) -> Callable[..., "subprocess.CompletedProc
         return subprocess.run(
             [str(SHIYI), *arguments],
             cwd=tmp_path,
-            env={**kept, "SHIYI_HOME": str(home), "SHIYI_MODEL": "none", **(env or {})},
+            env={
+                **kept,
+                "SHIYI_HOME": str(home),
+                "SHIYI_MODEL": "none",
+                "SHIYI_DAEMON": "off",
+                **(env or {}),
+            },
             input=stdin,
             capture_output=True,
             check=False,

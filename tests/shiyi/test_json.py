@@ -33,6 +33,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "link": ["{record}", "about", "{other}"],
     "supersede": ["{record}", "{other}", "--reason", "乙"],
     "archive": ["{record}"],
+    "token revoke": ["t"],
     "export": ["{new}"],
     "restore": ["{backup}", "--into", "{new}"],
     "eval run": ["{set}", "--system", "grep", "--out", "{new}"],
@@ -57,6 +58,7 @@ def test_every_command_answers_with_one_object(
         "new": tmp_path / "new", "texts": tmp_path / "texts", "set": write_set(tmp_path / "set"),
         "result": tmp_path / "result.json", "backup": tmp_path / "backup",
     }  # fmt: skip
+    run("token", "create", "--name", "t")
     names["result"].write_text(build_result({"a": ["main"]}, queries=4).model_dump_json(), "utf-8")
     assert run("backup", names["backup"]).code == 0
     assert run("preflight", "丁", "--turn", "judged").code == 0

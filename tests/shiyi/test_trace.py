@@ -94,7 +94,7 @@ def test_a_trace_holds_no_stored_words(me: Any, memory: Any) -> None:
     me.search("林秀英 住哪")
     me.absence("林秀英的貓")
     memory.close()
-    content = b"".join(path.read_bytes() for path in files(memory._session.home)).decode()
+    content = b"".join(path.read_bytes() for path in files(memory._caller.session.home)).decode()
 
     for stored in ("宮保", "喝咖啡", "昨天", "里斯本", "秀英阿姨"):
         assert stored not in content
@@ -219,7 +219,7 @@ def test_forgetting(me: Any) -> None:
     """What mentions a record goes, whether it was shown or ranked."""
     hit = me.search("王小明").hits[0]
     me.search("花生")
-    session = me._connection._session
+    session = me._connection._caller.session
 
     assert session.traces.forget("me", hit.id) >= 1
     assert all(hit.id not in json.dumps(one) for one in session.traces.newest("me", 10))
