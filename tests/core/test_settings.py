@@ -66,7 +66,7 @@ def test_a_byte_order_mark_is_no_error(tmp_path: Path) -> None:
     [
         (b"scope", "not valid TOML"),
         (b'scope = "\xff"', "not valid TOML"),
-        (b"colour = 1", "unknown setting 'colour'; known: backup_days, "),
+        (b"colour = 1", "unknown setting 'colour'; known: attachment_mb, "),
         (b"scope = 1", "scope is a text in quotes, not int"),
         (b'trace_days = "30"', "trace_days is a whole number, not str"),
         (b"trace_days = true", "trace_days is a whole number, not bool"),
