@@ -50,10 +50,11 @@ def judge(text: str) -> Verdict:
         asked = sentence.end < len(message) and message[sentence.end] == "?"
         body = sentence.text + "?" if asked else sentence.text
         of_sentence = of_message | _firing(rules.contexts_of("sentence"), body)
-        for clause in _pieces(_CLAUSE_END, body):
-            contexts = of_sentence | _firing(rules.contexts_of("clause"), clause.text)
-            for rule in rules.rules:
-                if rule.fires(clause.text):
+        spoken = [("sentence", body), *(("clause", one.text) for one in _pieces(_CLAUSE_END, body))]
+        for scope, said in spoken:
+            contexts = of_sentence | _firing(rules.contexts_of("clause"), said)
+            for rule in rules.rules_of(scope):
+                if rule.fires(said):
                     vetoes = [name for name in rule.vetoed_by if name in contexts]
                     vetoed.update((rule.name, name) for name in vetoes)
                     if not vetoes:

@@ -36,10 +36,11 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What speaks for keeping a message, clause by clause."""
+    """What speaks for keeping a message, shown one clause or one sentence at a time."""
 
     name: str
     strength: Literal["explicit", "clear", "weak"]
+    scope: Literal["clause", "sentence"]
     means: str
     pattern: re.Pattern[str]
     unless: re.Pattern[str] | None
@@ -77,6 +78,10 @@ class Rules:
         """Return the contexts that hold for a clause, a sentence or a message."""
         return tuple(context for context in self.contexts if context.scope == scope)
 
+    def rules_of(self, scope: str) -> tuple[Rule, ...]:
+        """Return the rules that look at a clause or at a sentence."""
+        return tuple(rule for rule in self.rules if rule.scope == scope)
+
 
 @cache
 def load_rules() -> Rules:
@@ -101,6 +106,7 @@ def load_rules() -> Rules:
         rules=tuple(
             Rule(
                 strength=one["strength"],
+                scope=one.get("scope", "clause"),
                 vetoed_by=tuple(one.get("vetoed_by", ())),
                 **_common(one, lists),
             )
