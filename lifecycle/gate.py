@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shiyi.indexer.fold import fold
-from shiyi.lifecycle.gate_rules import Context, Rule, Rules, load_rules
+from shiyi.lifecycle.gate_rules import Rules, load_rules
 
 Signal = Literal["explicit", "clear", "weak", "none"]
 
 # A message is read this far. What is longer and shows nothing until there is captured all the
 # same: nobody can say that the rest is not personal.
-READ_CHARACTERS = 200_000
+READ_CHARACTERS = 50_000
 UNREAD = "unread-rest"
 
 _STRENGTHS: tuple[Signal, ...] = ("explicit", "clear", "weak", "none")
@@ -45,21 +45,42 @@ def judge(text: str) -> Verdict:
     kept: set[str] = set()
     vetoed: set[tuple[str, str]] = set()
     message = _prose(fold(text[:READ_CHARACTERS]), rules)
-    of_message = _firing(rules.contexts_of("message"), message)
+    of_message = _Contexts(rules, {"message": message})
     for sentence in _pieces(_SENTENCE_END, message):
-        asked = sentence.end < len(message) and message[sentence.end] == "?"
+        asked = message[sentence.end : sentence.end + 1] == "?"
         body = sentence.text + "?" if asked else sentence.text
-        of_sentence = of_message | _firing(rules.contexts_of("sentence"), body)
-        spoken = [("sentence", body), *(("clause", one.text) for one in _pieces(_CLAUSE_END, body))]
-        for scope, said in spoken:
-            contexts = of_sentence | _firing(rules.contexts_of("clause"), said)
+        of_sentence = _Contexts(rules, {"sentence": body}, of_message)
+        clauses = [("clause", one.text) for one in _pieces(_CLAUSE_END, body)]
+        for scope, said in [("sentence", body), *clauses]:
+            contexts = _Contexts(rules, {"clause": said}, of_sentence)
             for rule in rules.rules_of(scope):
-                if rule.fires(said):
-                    vetoes = [name for name in rule.vetoed_by if name in contexts]
+                if rule.name not in kept and rule.fires(said):
+                    vetoes = {name for name in rule.vetoed_by if contexts.hold(name)}
                     vetoed.update((rule.name, name) for name in vetoes)
                     if not vetoes:
                         kept.add(rule.name)
     return _verdict(rules, kept, vetoed, unread=len(text) > READ_CHARACTERS)
+
+
+class _Contexts:
+    """What holds for a message, a sentence or a clause; each is looked for once, when asked for."""
+
+    def __init__(
+        self, rules: Rules, texts: dict[str, str], outer: "_Contexts | None" = None
+    ) -> None:
+        self._rules = rules
+        self._texts = texts
+        self._outer = outer
+        self._known: dict[str, bool] = {}
+
+    def hold(self, name: str) -> bool:
+        """Tell whether the context of that name holds here or around."""
+        context = self._rules.contexts[name]
+        if context.scope not in self._texts:
+            return self._outer is not None and self._outer.hold(name)
+        if name not in self._known:
+            self._known[name] = context.fires(self._texts[context.scope])
+        return self._known[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +119,6 @@ def _prose(folded: str, rules: Rules) -> str:
     return text
 
 
-def _firing(contexts: tuple[Context, ...], text: str) -> frozenset[str]:
-    return frozenset(context.name for context in contexts if context.fires(text))
-
-
 def _pieces(separator: re.Pattern[str], text: str) -> Iterator[_Piece]:
     start = 0
     for found in separator.finditer(text):
@@ -110,6 +127,3 @@ def _pieces(separator: re.Pattern[str], text: str) -> Iterator[_Piece]:
         start = found.end()
     if text[start:].strip():
         yield _Piece(text[start:].strip(), len(text))
-
-
-__all__ = ["READ_CHARACTERS", "UNREAD", "Rule", "Signal", "Verdict", "judge"]

@@ -71,12 +71,8 @@ class Rules:
 
     characters: dict[int, str]
     masks: tuple[Mask, ...]
-    contexts: tuple[Context, ...]
+    contexts: dict[str, Context]
     rules: tuple[Rule, ...]
-
-    def contexts_of(self, scope: str) -> tuple[Context, ...]:
-        """Return the contexts that hold for a clause, a sentence or a message."""
-        return tuple(context for context in self.contexts if context.scope == scope)
 
     def rules_of(self, scope: str) -> tuple[Rule, ...]:
         """Return the rules that look at a clause or at a sentence."""
@@ -100,9 +96,10 @@ def load_rules() -> Rules:
             )
             for one in data["masks"]
         ),
-        contexts=tuple(
-            Context(scope=one["scope"], **_common(one, lists)) for one in data["contexts"]
-        ),
+        contexts={
+            one["name"]: Context(scope=one["scope"], **_common(one, lists))
+            for one in data["contexts"]
+        },
         rules=tuple(
             Rule(
                 strength=one["strength"],
