@@ -17,7 +17,7 @@ Signal = Literal["explicit", "clear", "weak", "none"]
 
 # A message is read this far. What is longer and shows nothing until there is captured all the
 # same: nobody can say that the rest is not personal.
-READ_CHARACTERS = 50_000
+READ_CHARACTERS = 20_000
 UNREAD = "unread-rest"
 
 _STRENGTHS: tuple[Signal, ...] = ("explicit", "clear", "weak", "none")
