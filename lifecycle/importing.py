@@ -30,12 +30,14 @@ from shiyi.lifecycle.readers import (
 )
 from shiyi.lifecycle.readers.quotes import span_of
 from shiyi.lifecycle.readers.source import OnBytes
+from shiyi.lifecycle.recalled import without_recalled
 from shiyi.lifecycle.secrets import check_secrets
 from shiyi.lifecycle.write import own_attrs
 from shiyi.store import Capture, Link, Record, Store, Transaction
 
 EXPORT_BLOCK = "shiyi"  # what our own export says beyond the public fields
 _BATCH = 500
+_RECALLED = "what recall showed"
 _ERRORS_KEPT = 100
 _SAID = ("text", "title", "gist", "detail", "topics", "aliases", "reason")
 _LEVELS = 4  # a salience below this would be read as a level, so the block has it
@@ -95,6 +97,8 @@ def _by_scope(
             report.refuse(item)
         elif isinstance(item, Skipped):
             report.skipped[item.reason] += item.count
+        elif isinstance(item, CaptureItem) and not (item := _as_said(item)).text.strip():
+            report.skipped[_RECALLED] += 1
         else:
             try:
                 own = check_scope(f"{scope}.{item.scope}") if item.scope else scope
@@ -103,6 +107,12 @@ def _by_scope(
                 continue
             found.setdefault(own, []).append(item)
     return found
+
+
+def _as_said(item: CaptureItem) -> CaptureItem:
+    """Return an item without what recall put into the words."""
+    said = without_recalled(item.text)
+    return item if said is item.text else replace(item, text=said)
 
 
 def _write_batch(

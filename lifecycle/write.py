@@ -9,6 +9,7 @@ from shiyi.core.dates import parse_day_range
 from shiyi.core.errors import ConflictError, NotFoundError, UsageError
 from shiyi.core.text import check_text
 from shiyi.lifecycle.names import record_id_of
+from shiyi.lifecycle.recalled import refuse_recalled
 from shiyi.lifecycle.secrets import check_secrets
 from shiyi.store import Record, Store, Transaction, encode_json
 from shiyi.store.shapes import check_attrs, is_whole, with_ids
@@ -25,7 +26,10 @@ _NO_DATE: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """What somebody said. session puts it after the newest words of that session."""
+    """What somebody said, and nothing that recall showed.
+
+    session puts it after the newest words of that session.
+    """
 
     text: str
     speaker: str = "user"
@@ -33,6 +37,10 @@ class Words:
     turn: str | None = None
     said_at: str | None = None
     origin: str = "conversation"
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for what recall showed."""
+        refuse_recalled(self.text)
 
 
 def edit(
@@ -139,6 +147,7 @@ def record_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
         elif name in {"topics", "aliases"}:
             columns[name] = tuple(check_text(one, name) for one in value)
         elif isinstance(value, str):
+            refuse_recalled(value)
             columns[name] = check_text(value, name)
         else:
             columns[name] = value

@@ -252,6 +252,15 @@ OPERATIONS: tuple[Operation, ...] = (
         repeatable=True,
     ),
     Operation(
+        name="origins",
+        purpose="Say where memories come from: somebody's words, an agent's, an import, the web.",
+        room="read",
+        request="OriginsRequest",
+        response="OriginsResult",
+        permission="read",
+        repeatable=True,
+    ),
+    Operation(
         name="list",
         purpose="List records or captures, page by page.",
         room="read",

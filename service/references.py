@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shiyi.core.errors import UsageError
-from shiyi.core.ids import is_short_id
+from shiyi.core.ids import is_id, is_short_id
 from shiyi.lifecycle.names import capture_id_of, record_id_of
 from shiyi.service.session import Session
 
@@ -33,6 +33,21 @@ def whole(session: Session, scope: str, reference: str) -> str:
     Raises UsageError for the beginning of several ids.
     """
     return _meant(session, scope, reference) or reference
+
+
+def given(session: Session, scope: str, id_: str) -> str:
+    """Return the id that an answer gave, whole or short; quicker than `whole`, which knows names.
+
+    Raises UsageError for the beginning of several ids.
+    """
+    if is_id(id_):
+        return id_
+    session.store  # noqa: B018 - a home that is not there is said
+    if is_short_id(id_) and session.holds(scope):
+        meant = session.indexes.get(scope, vectors=False).ids_beginning(id_)
+        if len(meant) == 1:
+            return meant[0]
+    return whole(session, scope, id_)
 
 
 def whole_capture(session: Session, scope: str, reference: str) -> str:

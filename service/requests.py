@@ -1,6 +1,6 @@
 """What each operation is asked with. Field descriptions are the help of every door."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -17,6 +17,7 @@ from shiyi.service.eval_requests import (
 from shiyi.service.forms import (
     ARGUMENT,
     MAX_NAME,
+    SEVERAL,
     WORDS,
     JsonObject,
     Names,
@@ -57,7 +58,7 @@ __all__ = [
     "DoctorRequest", "EditRequest", "EvalCompareRequest", "EvalDatasetsRequest", "EvalGateRequest",
     "EvalLabelRequest", "EvalRunRequest", "EvalSystem", "ExportRequest", "FinalizeRequest",
     "ImportFormat", "ImportRequest", "InitRequest", "Kind", "Layer", "LedgerRequest", "LinkRequest",
-    "ListRequest", "PendingRequest", "Place", "Places", "PreflightRequest", "ProbeRequest",
+    "ListRequest", "OriginsRequest", "PendingRequest", "Place", "Places", "PreflightRequest", "ProbeRequest",
     "RecallRequest", "ReindexRequest", "Relation", "RememberRequest", "Request", "RestoreRequest",
     "RoutingRequest", "SearchRequest", "SessionCheckRequest", "ShowRequest", "Status",
     "StatusRequest", "SupersedeRequest", "SurveyRequest", "TimelineRequest", "TokenCreateRequest",
@@ -69,6 +70,7 @@ Kind = Literal[KINDS]  # type: ignore[valid-type]
 Layer = Literal[LAYERS]  # type: ignore[valid-type]
 Status = Literal[STATUSES]  # type: ignore[valid-type]
 Relation = Literal[RELATIONS]  # type: ignore[valid-type]
+_Reference = Annotated[str, Field(min_length=1, max_length=MAX_EXTERNAL_ID)]
 ImportFormat = Literal[
     "auto", "jsonl", "markdown", "text", "chatgpt", "claude", "claude-code", "beir"
 ]
@@ -193,6 +195,17 @@ class ShowRequest(Request):
         json_schema_extra=ARGUMENT,
     )
     versions: bool = Field(False, description="with every older version of a record")
+
+
+class OriginsRequest(Request):
+    """Ask whose word memories are."""
+
+    ids: Annotated[list[_Reference], SEVERAL] = Field(
+        min_length=1,
+        max_length=1000,
+        description="records or captures by their ids, as any answer gave them",
+        json_schema_extra=ARGUMENT,
+    )
 
 
 class ListRequest(Request):

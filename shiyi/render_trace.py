@@ -14,6 +14,7 @@ from shiyi.retrieval.traced import (
     Trace,
     TraceResult,
 )
+from shiyi.service.responses import OriginsResult
 from shiyi.service.wording import counted
 
 _TEXT_SHOWN = 48
@@ -163,3 +164,13 @@ def _plain(value: object) -> str:
 def _cut(text: str) -> str:
     shown = visible(" ".join(text.split()))
     return shown if len(shown) <= _TEXT_SHOWN else f"{shown[: _TEXT_SHOWN - 1]}…"
+
+
+def render_origins(answer: OriginsResult) -> str:
+    """Return whose word each memory is, and what is not here."""
+    lines: list[str] = []
+    for one in answer.origins:
+        known = [part for part in (one.origin, one.speaker, one.fidelity) if part]
+        lines.append(f"{one.id}  {one.trust:8} {' · '.join(known)}")
+    lines += [f"{visible(id_)}  is not here" for id_ in answer.unknown]
+    return "\n".join(visible(line).rstrip() for line in lines)

@@ -1,13 +1,15 @@
 """Reading: one memory whole, or many page by page."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from shiyi.core.errors import NotFoundError, UsageError
 from shiyi.core.ids import check_id
 from shiyi.lifecycle.names import capture_id_of, record_id_of
+from shiyi.retrieval.trust import origins
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
-from shiyi.service.references import whole
+from shiyi.service.references import given, whole
 from shiyi.service.session import Session
 from shiyi.service.views import attachment_view, capture_view, link_view, list_item_of, record_view
 
@@ -40,6 +42,21 @@ def handle_show(session: Session, scope: str, request: ask.ShowRequest) -> answe
         links=[link_view(link) for link in links],
         versions=[record_view(one) for one in versions[:-1]] if request.versions else [],
     )
+
+
+def handle_origins(
+    session: Session, scope: str, request: ask.OriginsRequest
+) -> answer.OriginsResult:
+    """Say whose word memories are."""
+    meant = {text: given(session, scope, text) for text in request.ids}
+    found = {one.id: one for one in origins(session.store, scope, list(meant.values()))}
+    views = [
+        answer.OriginView(**{**asdict(found[id_]), "id": text})
+        for text, id_ in meant.items()
+        if id_ in found
+    ]
+    unknown = [text for text, id_ in meant.items() if id_ not in found]
+    return answer.OriginsResult(scope=scope, origins=views, unknown=unknown)
 
 
 def handle_list(session: Session, scope: str, request: ask.ListRequest) -> answer.ListResult:

@@ -1,0 +1,177 @@
+"""The commands for agents: `shiyi mcp …` and `shiyi hook …`."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shiyi.core.errors import HomeError, UsageError
+from shiyi.core.ids import check_scope
+from shiyi.core.settings import home_directory, load_settings
+
+if TYPE_CHECKING:
+    from shiyi.service.install import Change, Client
+
+_MOST_BYTES = 8 << 20  # of a hook's input
+
+
+@click.group(invoke_without_command=True)
+@click.option("--home", help="Where the memory lies.")
+@click.option("--scope", help="The one scope that the agent works in; else `me`.")
+@click.option("--model", help="`default`, `none`, a directory, or the name of a local model.")
+@click.option("--read-only", is_flag=True, help="Offer only the tools that change nothing.")
+@click.pass_context
+def mcp(ctx: click.Context, /, *, read_only: bool, **given: str | None) -> None:
+    """Serve this memory to one agent over MCP, on standard input and output.
+
+    The client starts it; `shiyi mcp install` tells a client how. It ends with its input.
+    """
+    root: dict[str, Any] = ctx.find_root().obj or {}
+    options = {name: given[name] or root.get(name) for name in ("home", "scope", "model")}
+    ctx.obj = options
+    if ctx.invoked_subcommand is not None:
+        return
+    settings = load_settings(home_directory(options["home"]), model=options["model"])
+    scope = check_scope(options["scope"] or settings.scope)
+
+    from shiyi.service.mcp_greeting import Wire
+
+    wire = Wire()
+    wire.greet()
+
+    from shiyi.service.callers import open_caller
+    from shiyi.service.mcp_stdio import serve
+
+    with open_caller(options["home"], model=options["model"]) as caller:
+        serve(wire, caller, scope, read_only=read_only)
+    wire.close()
+    os._exit(0)  # a thread that still reads would hold the process
+
+
+def _client_option(command: Any) -> Any:
+    return click.option("--client", required=True, help="claude-code, codex, cursor …")(command)
+
+
+@mcp.command()
+@_client_option
+@click.option("--scope", help="The one scope that the agent works in.")
+@click.option("--read-only", is_flag=True, help="Offer only the tools that change nothing.")
+@click.option("--print", "only_print", is_flag=True, help="Print the entry; touch nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_context
+def install(
+    ctx: click.Context,
+    client: str,
+    scope: str | None,
+    *,
+    read_only: bool,
+    only_print: bool,
+    yes: bool,
+) -> int:
+    """Tell a client about this memory: shows the change, keeps a backup, then writes.
+
+    Clients: claude-code, claude-desktop, codex, cursor, vscode, gemini, opencode.
+    """
+    from shiyi.service.install import command_line, installed, snippet
+    from shiyi.service.install_clients import find_client
+
+    found = find_client(client)
+    own = scope or ctx.obj["scope"]
+    command = command_line(check_scope(own) if own else None, ctx.obj["home"], read_only=read_only)
+    if only_print:
+        click.echo(snippet(found, command), nl=False)
+        return 0
+    return _change(found, installed(found, command), yes=yes)
+
+
+@mcp.command()
+@_client_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def uninstall(client: str, *, yes: bool) -> int:
+    """Take this memory out of a client's configuration; its other settings stay."""
+    from shiyi.service.install import uninstalled
+    from shiyi.service.install_clients import find_client
+
+    found = find_client(client)
+    return _change(found, uninstalled(found), yes=yes)
+
+
+def _change(client: "Client", change: "Change", *, yes: bool) -> int:
+    from shiyi.service.install import apply
+
+    if change.new is None:
+        click.echo(f"{change.path} is as it should be; nothing was changed.")
+        return 0
+    click.echo(change.diff(), nl=False)
+    if not yes and not click.confirm(f"Write {change.path}?"):
+        click.echo("Nothing was written.")
+        return 1
+    backup = apply(change)
+    kept = f" The file from before is {backup}." if backup else ""
+    click.echo(f"Wrote {change.path}.{kept} {client.after}")
+    return 0
+
+
+@mcp.command()
+@click.argument("directory", required=False)
+def skill(directory: str | None) -> int:
+    """Print SKILL.md, which teaches an agent the protocol, or put it into DIRECTORY.
+
+    For Claude Code: `shiyi mcp skill ~/.claude/skills`.
+    """
+    from importlib.resources import files
+
+    text = files("shiyi.service").joinpath("skill", "SKILL.md").read_text("utf-8")
+    if directory is None:
+        click.echo(text, nl=False)
+        return 0
+    target = Path(directory).expanduser() / "shiyi-memory" / "SKILL.md"
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, "utf-8")
+    except OSError as error:
+        raise UsageError(f"{target} cannot be written ({error.strerror}).") from None
+    click.echo(f"Wrote {target}.")
+    return 0
+
+
+@click.command()
+@click.argument("event", type=click.Choice(["session-start", "user-prompt", "pre-compact"]))
+@click.option("--home", help="Where the memory lies.")
+@click.option("--scope", help="The one scope that the agent works in; else `me`.")
+@click.option("--model", hidden=True)
+@click.option(
+    "--print",
+    "client",
+    type=click.Choice(["claude-code", "codex"]),
+    help="Print the settings that make a client call this hook; do nothing else.",
+)
+@click.pass_context
+def hook(ctx: click.Context, /, event: str, client: str | None, **given: str | None) -> int:
+    """Answer a hook of Claude Code or Codex; the client calls it with JSON on standard input.
+
+    session-start recalls what matters, user-prompt recalls what fits the prompt, pre-compact keeps
+    what the transcript holds and the memory does not.
+    """
+    root: dict[str, Any] = ctx.find_root().obj or {}
+    options = {name: given[name] or root.get(name) for name in ("home", "scope", "model")}
+    from shiyi.service.callers import open_caller
+    from shiyi.service.hook import answer_hook, settings_for
+    from shiyi.service.install import command_line
+
+    if client is not None:
+        click.echo(settings_for(client, event, command_line(options["scope"], options["home"])))
+        return 0
+    settings = load_settings(home_directory(options["home"]), model=options["model"])
+    scope = check_scope(options["scope"] or settings.scope)
+    payload = sys.stdin.buffer.read(_MOST_BYTES)
+    try:
+        with open_caller(options["home"], model=options["model"]) as caller:
+            told = answer_hook(event, payload, caller, scope)
+    except HomeError:
+        return 0  # nothing is remembered yet
+    if told:
+        click.echo(told)
+    return 0
