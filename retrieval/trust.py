@@ -39,6 +39,8 @@ def origins(store: Store, scope: str, ids: Sequence[str]) -> list[Origin]:
             found.append(Origin(id_, _of(said), said.origin, said.speaker, said.fidelity))
         elif (record := records.get(id_)) is not None:
             found.append(Origin(id_, _of_record(record, quoted[id_], sources)))
+        elif store.attachments.find(scope, id_) is not None:
+            found.append(Origin(id_, "imported", "attachment", fidelity="exact_attachment"))
     return found
 
 

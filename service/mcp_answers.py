@@ -76,6 +76,7 @@ STATUS: Values = {
         "model": _TEXT,
         "counts": {"type": "object"},
         "notes": _TEXTS,
+        "open": {"type": "array", "items": {"type": "object"}},
         "trace": {"type": "object"},
     },
 }
@@ -114,6 +115,8 @@ def search(answer: Values, given: Mapping[str, Any]) -> Values:
 def fetch(answer: Values, given: Mapping[str, Any]) -> Values:
     """Return one record or capture whole, or as much of its text as the budget takes."""
     record, capture = answer["record"], answer["capture"]
+    if answer["attachment"]:
+        return _file(answer["attachment"])
     shown: Values = without_nulls(record or capture)
     if record:
         id_, kind = record["record_id"], "record"
@@ -136,6 +139,17 @@ def fetch(answer: Values, given: Mapping[str, Any]) -> Values:
     return content
 
 
+def _file(attachment: Values) -> Values:
+    """Return what is known of a file; the words in it are captures of their own."""
+    shown = without_nulls(attachment)
+    left_out = {"attachment_id", "name", "path", "source_path"}
+    metadata = {name: one for name, one in shown.items() if name not in left_out}
+    return {
+        "id": attachment["attachment_id"], "title": attachment["name"], "text": "",
+        "metadata": {"type": "attachment", **metadata},
+    }  # fmt: skip
+
+
 def check_fetch(given: Mapping[str, Any]) -> None:
     """Raise UsageError unless the arguments that only this door knows fit."""
     for name, schema in FETCH_EXTRA.items():
@@ -146,9 +160,15 @@ def check_fetch(given: Mapping[str, Any]) -> None:
 
 
 def status(answer: Values, given: Mapping[str, Any]) -> Values:
-    """Return how one scope stands, or the trace of an answer; nothing of other scopes."""
+    """Return how one scope stands, what is open in it, or the trace of an answer.
+
+    Nothing is said of other scopes.
+    """
     if "traces" in answer or "trace" in answer:
         return {"trace": plain(answer, {})}
+    if "open" in answer:
+        return {"scope": given["scope"], "open": without_nulls(answer["open"]),
+                "notes": answer["notes"]}  # fmt: skip
     own = [one for one in answer["scopes"] if one["scope"] == given["scope"]]
     counts = {name: one for name, one in (own[0] if own else {}).items() if isinstance(one, int)}
     kept = {name: answer[name] for name in ("version", "mode", "model")}

@@ -4,43 +4,21 @@ The words are made for a model: when to use a tool, when not, what comes back. N
 repeats stored text.
 """
 
-from shiyi.core.errors import UsageError
 from shiyi.service import mcp_answers as answers
-from shiyi.service.mcp_tool import Input, Tool, Values, same
+from shiyi.service.mcp_choices import (
+    VIEWS,
+    choose_closing,
+    choose_correction,
+    choose_map,
+    choose_probe,
+    choose_state,
+)
+from shiyi.service.mcp_tool import Input, Tool, same
 
 _BUDGET = "the most tokens the answer may cost; larger ones only when the answer was truncated"
 _KEY = "a random text of yours: repeating the call with the same key does it only once"
 _RESUME = "truncated.resume of the answer before, with the same other arguments, for the rest"
 _WINDOW = "only what was then: 2025-03, 2025-03:2025-08, :2024, or the name of a phase"
-_VIEWS = {
-    "overview": "survey", "domain": "routing", "timeline": "recall", "directory": "catalog",
-}  # fmt: skip
-
-
-def _choose_map(given: Values) -> tuple[str, Values]:
-    view = given.get("view", "domain" if "about" in given else "overview")
-    if view == "domain" and "about" not in given:
-        raise UsageError("The view domain needs about: a name, a topic, a phase or an id.")
-    return _VIEWS[view], {}
-
-
-def _choose_probe(given: Values) -> tuple[str, Values]:
-    return ("absence" if "absent_topic" in given else "probe"), {}
-
-
-def _choose_correction(given: Values) -> tuple[str, Values]:
-    action = given.get("action", "edit")
-    if action in {"supersede", "contradict"} and "other" not in given:
-        raise UsageError(f"The action {action} needs other: the id of the other record.")
-    if action == "contradict":
-        return "link", {"rel": "contradicts"}
-    return action, {}
-
-
-def _choose_state(given: Values) -> tuple[str, Values]:
-    return ("trace" if "trace" in given else "status"), {}
-
-
 _STATEMENT = {
     "kind": "what it is: fact, event, preference, decision, promise, followup …",
     "title": "a few words that name it",
@@ -74,6 +52,7 @@ TOOLS: tuple[Tool, ...] = (
             "topic": Input(("search.topic",), "only what has one of these topics"),
             "since": Input(("search.since",), "only what is dated then or later: 2024-05"),
             "until": Input(("search.until",), "only what is dated then or earlier"),
+            "turn": Input(("search.turn",), "a judged turn: refused until its words are kept"),
             "weak": Input(("search.weak",), "also show the nearest when nothing really fits"),
         },
         answer=answers.search,
@@ -107,11 +86,11 @@ TOOLS: tuple[Tool, ...] = (
             "first; directory: every title. It shows titles and ids, never the words themselves: "
             "read those with memory_probe, memory_deep or memory_fetch."
         ),
-        operations=tuple(_VIEWS.values()),
+        operations=tuple(VIEWS.values()),
         switch={
             "view": {
                 "type": "string",
-                "enum": list(_VIEWS),
+                "enum": list(VIEWS),
                 "description": "which map; domain when about is given, else overview",
             }
         },
@@ -122,7 +101,7 @@ TOOLS: tuple[Tool, ...] = (
             ),
             "query": Input(("survey.query",), "words that the overview leans towards"),
             **same(
-                tuple(_VIEWS.values()),
+                tuple(VIEWS.values()),
                 {
                     "window": _WINDOW,
                     "before": "timeline: only what is dated before this day or record",
@@ -134,7 +113,7 @@ TOOLS: tuple[Tool, ...] = (
                 budget={"default": 6000},
             ),
         },
-        choose=_choose_map,
+        choose=choose_map,
     ),
     Tool(
         name="memory_probe",
@@ -170,7 +149,7 @@ TOOLS: tuple[Tool, ...] = (
                 budget={"default": 8000},
             ),
         },
-        choose=_choose_probe,
+        choose=choose_probe,
     ),
     Tool(
         name="memory_deep",
@@ -193,6 +172,54 @@ TOOLS: tuple[Tool, ...] = (
             },
             budget={"default": 10_000},
         ),
+    ),
+    Tool(
+        name="memory_preflight",
+        title="Judge a message before anything else",
+        description=(
+            "The first step of a turn that is done step by step: judges whether a message has to "
+            "be kept, before you search or answer. Give its words exactly, and a name for the "
+            "turn, one a message. When required is true, memory_capture comes next, then your "
+            "records, then memory_finalize. Not needed with memory_remember, which goes the whole "
+            "way in one call. Keeps no words."
+        ),
+        operations=("preflight",),
+        inputs=same(
+            ("preflight",),
+            {
+                "text": "the message, exactly as it was said",
+                "turn": "a name for this message, of your own making",
+                "tier": "auto unless the person asked to keep it (full) or not to (skip)",
+                "key": _KEY,
+            },
+            text={"required": True},
+            turn={"required": True},
+        ),
+        trusted=False,
+    ),
+    Tool(
+        name="memory_capture",
+        title="Keep the words of a judged message",
+        description=(
+            "The second step: keeps the words of a turn that memory_preflight judged, byte for "
+            "byte. Give the same text and turn. Returns capture_id, which memory_add_record "
+            "quotes and memory_finalize closes. Not for summaries, and not for what recall showed."
+        ),
+        operations=("capture",),
+        inputs=same(
+            ("capture",),
+            {
+                "text": "the same words as in memory_preflight",
+                "turn": "the same turn",
+                "speaker": "who said them: user, assistant, or a name",
+                "session": "the dialogue that they belong to",
+                "said_at": "when they were said, ISO 8601; now by default",
+                "key": _KEY,
+            },
+            text={"required": True},
+            turn={"required": True},
+        ),
+        trusted=False,
     ),
     Tool(
         name="memory_remember",
@@ -248,6 +275,33 @@ TOOLS: tuple[Tool, ...] = (
         trusted=False,
     ),
     Tool(
+        name="memory_finalize",
+        title="Close a capture, or check a turn",
+        description=(
+            "The last step: closes a capture. outcome derived when records quote it; "
+            "no_derivation_needed, with a reason, when a search showed that none are needed "
+            "(trace). With turn alone it checks whether that turn may be called saved: say "
+            "'saved' only after verdict pass."
+        ),
+        operations=("finalize", "session-check"),
+        inputs={
+            **same(
+                ("finalize",),
+                {
+                    "capture": "the id of the capture to close",
+                    "outcome": "whether records were derived from it",
+                    "reason": "why none is needed",
+                    "records": "the records that quote it; all of them by default",
+                    "trace": "the trace of the search that shows that none is needed",
+                    "key": _KEY,
+                },
+            ),
+            "turn": Input(("session-check.turn",), "alone: the turn to check"),
+        },
+        choose=choose_closing,
+        trusted=False,
+    ),
+    Tool(
         name="memory_correct",
         title="Correct a record",
         description=(
@@ -285,7 +339,7 @@ TOOLS: tuple[Tool, ...] = (
                 },
             ),
         },
-        choose=_choose_correction,
+        choose=choose_correction,
         trusted=False,
     ),
     Tool(
@@ -293,12 +347,21 @@ TOOLS: tuple[Tool, ...] = (
         title="How the memory stands",
         description=(
             "Say how many memories there are, whether search by meaning works, and what is "
-            "wrong. Use it when another tool answered 'unavailable', or once at the start. With "
-            "trace, the id that an answer gave, it says why that answer was what it was."
+            "wrong. Use it when another tool answered 'unavailable', or once at the start. what "
+            "pending: the turns that are still open, each with its next step. With trace, the id "
+            "that an answer gave, it says why that answer was what it was."
         ),
-        operations=("status", "trace"),
+        operations=("status", "pending", "trace"),
+        switch={
+            "what": {
+                "type": "string",
+                "enum": ["state", "pending"],
+                "description": "what to say",
+                "default": "state",
+            }
+        },
         inputs={"trace": Input(("trace.id",), "the trace of an answer")},
-        choose=_choose_state,
+        choose=choose_state,
         answer=answers.status,
         output=answers.STATUS,
         trusted=False,

@@ -242,3 +242,25 @@ def test_resources_and_prompts(mode: str, tmp_path: Path) -> None:
             await client.get_prompt("recall", {})
 
     run(tmp_path / "home", steps, mode=mode)
+
+
+def test_a_turn_step_by_step(tmp_path: Path) -> None:
+    """Judge, keep, derive, close, check: each step by its own tool."""
+
+    async def steps(client: Client) -> None:
+        said = {"text": PEANUTS, "turn": "t1"}
+        assert (await use(client, "memory_preflight", **said))["required"] is True
+        assert "t1" in json.dumps((await use(client, "memory_status", what="pending"))["open"])
+        await refused(client, "memory_search", query="花生", turn="t1")
+        kept = await use(client, "memory_capture", **said)
+        assert (await use(client, "memory_finalize", turn="t1"))["verdict"] == "fail"
+        await use(
+            client, "memory_add_record", kind="fact", gist="使用者對花生過敏。",
+            quotes=[{"capture": kept["capture_id"], "text": PEANUTS[:6]}],
+        )  # fmt: skip
+        closed = await use(client, "memory_finalize", capture=kept["capture_id"], outcome="derived")
+        assert closed["closed"] == "derived"
+        assert (await use(client, "memory_finalize", turn="t1"))["verdict"] == "pass"
+        assert "open" not in await use(client, "memory_status")
+
+    run(tmp_path / "home", steps)
