@@ -93,11 +93,13 @@ def open_caller(
     embedded: bool = False,
     create: bool = False,
     progress: "Progress | None" = None,
+    wait: float | None = None,
     **talking: Any,
 ) -> Here | There:
     """Return what calls operations in a home, as its settings want it; nothing is opened yet.
 
     embedded: own the home whatever the settings say. talking: `show` and `ask` of a session.
+    wait: seconds that a question waits for a model that the daemon loads.
 
     Raises UsageError for settings that cannot be read.
     """
@@ -108,4 +110,5 @@ def open_caller(
 
     if embedded or settings.daemon == "off":
         return Here(here())
-    return There(Client(home_directory(home), settings, progress=progress), here)
+    waiting = {} if wait is None else {"wait": wait}
+    return There(Client(home_directory(home), settings, progress=progress, **waiting), here)

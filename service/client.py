@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 _CONNECT = 5.0  # seconds for a daemon to say hello
 _START = 10.0  # seconds for one to start
 _QUIET = 60.0  # seconds without a sign of life during a call
-_MODEL = 30  # seconds that a question waits for a model that is being loaded
+_MODEL = 30.0  # seconds that a question waits for a model that is being loaded
 _TRY_AGAIN = 30.0  # seconds during which a lost call is repeated
 _POLL = 0.02
 _GONE = (ConnectionError, http.client.HTTPException, FileNotFoundError, EOFError)
@@ -58,12 +58,21 @@ class Client(Closable):
     """Talks to the daemon of a home. Threads may share it; each has a connection of its own."""
 
     def __init__(
-        self, home: Path, settings: Settings, *, progress: "Progress | None" = None
+        self,
+        home: Path,
+        settings: Settings,
+        *,
+        progress: "Progress | None" = None,
+        wait: float = _MODEL,
     ) -> None:
-        """Name the home, and the settings with which it is to be asked; nothing is done yet."""
+        """Name the home, and the settings with which it is to be asked; nothing is done yet.
+
+        wait: seconds that a question waits for a model that is being loaded.
+        """
         self.home = home
         self.settings = settings
         self._progress = progress
+        self._wait = wait
         self._here = threading.local()
         self._open: set[http.client.HTTPConnection] = set()
 
@@ -208,7 +217,7 @@ class Client(Closable):
         self, path: str, body: bytes, lines: bool = False, passphrase: str | None = None
     ) -> Any:
         connection = self._here.connection
-        asked = {"settings": asdict(self.settings), "wait": _MODEL, "passphrase": passphrase}
+        asked = {"settings": asdict(self.settings), "wait": self._wait, "passphrase": passphrase}
         headers = {
             "Content-Type": "application/json",
             "Accept": _LINES if lines else "application/json",

@@ -56,7 +56,6 @@ def described(tool: Tool) -> types.Tool:
         input_schema=tool.input_schema(),
         output_schema=tool.output_schema(),
         annotations=types.ToolAnnotations(
-            title=tool.title,
             read_only_hint=tool.permission == "read",
             destructive_hint=tool.changes_what_holds,
             idempotent_hint=tool.repeatable,

@@ -17,7 +17,7 @@ from shiyi.service.permit import ROLES, Permit
 if TYPE_CHECKING:
     from shiyi.service.daemon import Daemon
 
-_WAIT = 30.0  # seconds that a question waits for a model that is being loaded
+_WAIT = 5.0  # seconds that a question waits for a model that is being loaded
 _MOST_BYTES = 1 << 20
 
 

@@ -14,6 +14,7 @@ from shiyi.core.settings import home_directory, load_settings
 if TYPE_CHECKING:
     from shiyi.service.install import Change, Client
 
+_WAIT = 5.0  # seconds for a model that is being loaded; then keywords answer, and say so
 _MOST_BYTES = 8 << 20  # of a hook's input
 
 
@@ -44,7 +45,7 @@ def mcp(ctx: click.Context, /, *, read_only: bool, **given: str | None) -> None:
     from shiyi.service.callers import open_caller
     from shiyi.service.mcp_stdio import serve
 
-    with open_caller(options["home"], model=options["model"]) as caller:
+    with open_caller(options["home"], model=options["model"], wait=_WAIT) as caller:
         serve(wire, caller, scope, read_only=read_only)
     wire.close()
     os._exit(0)  # a thread that still reads would hold the process
@@ -168,7 +169,7 @@ def hook(ctx: click.Context, /, event: str, client: str | None, **given: str | N
     scope = check_scope(options["scope"] or settings.scope)
     payload = sys.stdin.buffer.read(_MOST_BYTES)
     try:
-        with open_caller(options["home"], model=options["model"]) as caller:
+        with open_caller(options["home"], model=options["model"], wait=_WAIT) as caller:
             told = answer_hook(event, payload, caller, scope)
     except HomeError:
         return 0  # nothing is remembered yet
