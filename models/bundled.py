@@ -34,7 +34,7 @@ _DIMENSION = 384
 _MAX_TOKENS = 512
 
 # A change of how a form is written takes a new name, and old caches are left behind.
-_QUICK_FORM = "onnx-int8-1"
+_QUICK_FORM = "onnx-int8-2"
 _BULK_FORM = "sentence-transformers-1"
 
 

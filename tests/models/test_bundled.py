@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from shiyi.models import bundled
 from shiyi.models.bundled import verify_bundled
 from shiyi.models.cache import default_cache
 from shiyi.models.calibration import Calibration, calibration_path
@@ -140,8 +141,8 @@ def test_both_forms_cut_text_into_the_same_tokens(encoder: EngineEncoder) -> Non
 
     assert encoder.engine == "torch-float32"
     home = default_cache() / "models" / "multilingual-e5-small"
-    (quick,) = home.glob("onnx-int8-*/tokenizer.json")
-    (directory,) = home.glob("sentence-transformers-*/")
+    quick = home / bundled._QUICK_FORM / "tokenizer.json"
+    directory = home / bundled._BULK_FORM
     theirs = AutoTokenizer.from_pretrained(directory, local_files_only=True)
 
     ours = Tokenizer.from_file(str(quick))
