@@ -315,3 +315,23 @@ def test_the_last_of_a_session_follows_the_writes(
         assert store.last_of_session("me", "s") == batch[-1].capture_id
     with Store(home) as store:
         assert store.last_of_session("me", "s") == batch[-1].capture_id
+
+
+def test_a_capture_is_looked_up_among_many_by_id_and_scope(
+    store: Store, rows: Any, put: Put
+) -> None:
+    """Of ids that are here, elsewhere and nowhere, one or several, those of the scope are found."""
+    here = [rows.capture(str(number)) for number in range(3)]
+    elsewhere = rows.capture("elsewhere", scope="you")
+    put(store, here)
+    put(store, [elsewhere], "you")
+    wanted = [here[0].capture_id, elsewhere.capture_id, here[2].capture_id, new_id()]
+
+    assert store.captures("me", wanted) == {c.capture_id: c for c in (here[0], here[2])}
+    assert store.capture_hashes("me", wanted) == {
+        c.capture_id: c.utf8_sha256 for c in (here[0], here[2])
+    }
+    assert [store.captures("me", [one]).keys() for one in wanted] == [
+        {wanted[0]}, set(), {wanted[2]}, set(),
+    ]  # fmt: skip
+    assert store.captures("me", []) == {}
