@@ -93,8 +93,8 @@ def _keep(store: Store, scope: str, given: _Given, read: _Read, key: str | None)
         first = _registered(store, scope, steps, read, place.name)
         attachment = first or _row(transaction, place, read, turn)
         capture_id = next((e.capture_id for e in steps if _is_text_of(e, attachment)), None)
+        store.attachments.place(given.incoming, read.sha256)
         if first is None:
-            store.attachments.place(given.incoming, read.sha256)
             transaction.add_attachment(attachment)
             added = [
                 Entry(

@@ -43,6 +43,9 @@ def finalize(
         entries = store.turns.of_capture(scope, capture_id)
         taken = next((one for one in entries if one.step == "capture"), None)
         before = next((one for one in reversed(entries) if one.step in CLOSING), None)
+        if before is not None and not _is_raised(before, outcome):
+            _check_repeat(before, outcome, reason, records, trace_id)
+            return _told(capture_id, before, repeated=True)
         if outcome == "derived":
             named = _quoting(store, scope, capture_id, records)
         else:
@@ -54,37 +57,43 @@ def finalize(
             scope=scope, step="finalize", outcome=outcome,
             turn_id=taken.turn_id if taken else None, capture_id=capture_id,
             records=tuple(named), reason=reason,
-            trace_id=trace_id if outcome != "derived" else None, created_at=transaction.now,
+            trace_id=None if outcome == "derived" else trace_id, created_at=transaction.now,
         )  # fmt: skip
-        repeated = before is not None and _is_repeat(before, made, given=bool(records))
-        if not repeated:
-            transaction.add_steps(made.turn_id or capture_id, [made])
-        stands = before if repeated and before else made
-        return {
-            "capture_id": capture_id, "turn_id": stands.turn_id, "closed": stands.outcome,
-            "records": list(stands.records), "repeated": repeated, "warnings": [],
-        }  # fmt: skip
+        transaction.add_steps(made.turn_id or capture_id, [made])
+        return _told(capture_id, made, repeated=False)
 
     check_secrets(reason)
     request = ["finalize", capture_id, outcome, reason, list(records), trace_id]
     return store.write(scope, act, key=key, request=request)
 
 
-def _is_repeat(before: Entry, made: Entry, *, given: bool) -> bool:
-    """Tell whether a capture is closed in that way; raises ConflictError when in another."""
-    if (before.outcome, made.outcome) == ("no_derivation_needed", "derived"):
-        return False
-    same = before.outcome == made.outcome and (
-        set(before.records) == set(made.records) or (made.outcome == "derived" and not given)
-    )
-    if made.outcome != "derived":
-        same = same and (before.reason, before.trace_id) == (made.reason, made.trace_id)
+def _told(capture_id: str, closing: Entry, *, repeated: bool) -> dict[str, Any]:
+    return {
+        "capture_id": capture_id, "turn_id": closing.turn_id, "closed": closing.outcome,
+        "records": list(closing.records), "repeated": repeated, "warnings": [],
+    }  # fmt: skip
+
+
+def _is_raised(before: Entry, outcome: Outcome) -> bool:
+    """Tell whether a capture that needed no record got one after all."""
+    return (before.outcome, outcome) == ("no_derivation_needed", "derived")
+
+
+def _check_repeat(
+    before: Entry, outcome: Outcome, reason: str | None, records: Sequence[str], trace: str | None
+) -> None:
+    """Raise ConflictError unless a capture is closed in that way already."""
+    same = before.outcome == outcome
+    if outcome == "derived":
+        same = same and (not records or set(before.records) == set(records))
+    else:
+        stated = (before.reason, before.trace_id, set(before.records))
+        same = same and stated == (reason, trace, set(records))
     if not same:
         raise ConflictError(
             f"This capture is closed as {before.outcome} already, in another way; that stays. "
             "Nothing was changed."
         )
-    return True
 
 
 def _quoting(store: Store, scope: str, capture_id: str, records: Sequence[str]) -> list[str]:

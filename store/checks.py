@@ -74,6 +74,7 @@ _UNTAKEN = """
     WHERE tier = 'full' AND NOT EXISTS (
         SELECT 1 FROM ledger AS taken WHERE taken.scope = receipt.scope
             AND taken.turn_id = receipt.turn_id AND taken.step = 'capture'
+            AND taken.attachment_id IS NULL
     )
     QUALIFY version = max(version) OVER (PARTITION BY receipt.scope, receipt.turn_id) ORDER BY ALL
 """

@@ -1,6 +1,8 @@
 """What tests of more than one folder use: hypothesis without deadlines, and a whole memory."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -158,3 +160,40 @@ def make_memory(tmp_path: Path) -> Iterator[Callable[..., Memory]]:
 def memory(make_memory: Callable[..., Memory], hashing: Callable[[], Encoder]) -> Memory:
     """An empty memory with the encoder for tests."""
     return make_memory(hashing)
+
+
+def mount(*arguments: object) -> None:
+    subprocess.run(["mount", *map(str, arguments)], check=True, capture_output=True)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 9 MB in memory."""
+    path = tmp_path / "disk"
+    path.mkdir()
+    try:
+        mount("-t", "tmpfs", "-o", "size=9m", "tmpfs", path)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("mounting a small disk takes rights that we do not have here")
+    yield path
+    subprocess.run(["umount", "-l", path], check=True)
+
+
+@pytest.fixture
+def child(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start Python code with arguments in a process of its own; it is gone when the test is."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(code: str, *arguments: object, **options: Any) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, *map(str, arguments)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, cwd=tmp_path, **options,
+        )  # fmt: skip
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()

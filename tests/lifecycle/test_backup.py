@@ -111,7 +111,7 @@ def test_what_is_restored_is_the_same(tmp_path: Path, passphrase: str | None) ->
         assert store.last_seq == last, "the idempotency key is known"
         assert store.capture("me", first["capture_id"]) is not None
         remember(store, "me", Words(text="new"), {})
-        assert store.last_seq == last + 3
+        assert store.last_seq == last + 4, "a capture, a record, a link and a turn"
 
 
 texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=40).filter(str.strip)

@@ -1,8 +1,6 @@
 """A home, rows to put into it, and child processes that use it."""
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -91,23 +89,3 @@ def keep(rows: Rows) -> Callable[..., Capture]:
         return capture
 
     return write
-
-
-@pytest.fixture
-def child(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Start Python code with arguments in a process of its own; it is gone when the test is."""
-    started: list[subprocess.Popen[str]] = []
-
-    def start(code: str, *arguments: object, **options: Any) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-c", code, *map(str, arguments)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, cwd=tmp_path, **options,
-        )  # fmt: skip
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate()

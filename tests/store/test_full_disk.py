@@ -4,7 +4,7 @@ import random
 import resource
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,28 +12,12 @@ import pytest
 
 from shiyi.core.errors import HomeUnwritableError
 from shiyi.store import Capture, Store
+from tests.conftest import mount
 
 Put = Callable[..., list[str]]
 
 Child = Callable[..., "subprocess.Popen[str]"]
 MEGABYTE = random.Random(1).randbytes(500_000).hex()  # nothing that a checkpoint could press
-
-
-def mount(*arguments: object) -> None:
-    subprocess.run(["mount", *map(str, arguments)], check=True, capture_output=True)
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 9 MB in memory."""
-    path = tmp_path / "disk"
-    path.mkdir()
-    try:
-        mount("-t", "tmpfs", "-o", "size=9m", "tmpfs", path)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("mounting a small disk takes rights that we do not have here")
-    yield path
-    subprocess.run(["umount", "-l", path], check=True)
 
 
 def fill(store: Store, rows: Any, put: Put) -> list[Capture]:
@@ -152,6 +136,7 @@ from shiyi.core.errors import HomeUnwritableError
 from shiyi.core.ids import new_id
 from shiyi.core.text import text_sha256
 from shiyi.store import Capture, Store
+from tests.conftest import mount
 
 with Store(Path(sys.argv[1]), create=True) as store:
     resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, resource.RLIM_INFINITY))
