@@ -12,20 +12,19 @@ import pytest
 
 import shiyi
 from shiyi.core.errors import HomeUnwritableError, NotFoundError, UsageError
-from shiyi.lifecycle import attach
 
 MEGABYTE = 1 << 20
 NOTE = "小禾的游泳课表：周三下午。\r\n"
 
 
 @pytest.fixture
-def turn(me: shiyi.Scope) -> str:
+def turn(me: Any) -> str:
     me.preflight("我把课表发给你。", turn="a")
     return "a"
 
 
 @pytest.fixture
-def home(tmp_path: Path, memory: shiyi.Memory) -> Path:
+def home(tmp_path: Path, memory: Any) -> Path:
     del memory
     return tmp_path / "home"
 
@@ -37,7 +36,7 @@ def stored(home: Path) -> list[Path]:
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\0", NOTE.encode(), b"\xef\xbb\xbfbom"])
 def test_bytes_are_kept_as_they_are(
-    me: shiyi.Scope, turn: str, home: Path, tmp_path: Path, content: bytes
+    me: Any, turn: str, home: Path, tmp_path: Path, content: bytes
 ) -> None:
     """They lie under their SHA-256, for their owner only."""
     (tmp_path / "a.dat").write_bytes(content)
@@ -53,7 +52,7 @@ def test_bytes_are_kept_as_they_are(
     assert me.show(kept.attachment_id).attachment.whole
 
 
-def test_a_text_is_found_by_its_words(me: shiyi.Scope, turn: str, tmp_path: Path) -> None:
+def test_a_text_is_found_by_its_words(me: Any, turn: str, tmp_path: Path) -> None:
     """A text is a capture of exact words, open until it is closed as any other."""
     (tmp_path / "课表.txt").write_bytes(NOTE.encode())
 
@@ -70,7 +69,7 @@ def test_a_text_is_found_by_its_words(me: shiyi.Scope, turn: str, tmp_path: Path
 
 
 def test_what_is_read_from_a_picture_is_a_capture_of_its_own(
-    me: shiyi.Scope, turn: str, tmp_path: Path
+    me: Any, turn: str, tmp_path: Path
 ) -> None:
     """A transcription or ocr need not be what was judged, but it is of an attachment."""
     (tmp_path / "a.png").write_bytes(b"\x89PNG\xff")
@@ -97,9 +96,7 @@ def test_what_is_read_from_a_picture_is_a_capture_of_its_own(
         me.capture("课表", turn=turn, fidelity="ocr", of=read.capture_id)
 
 
-def test_a_transcription_does_not_stand_for_the_words(
-    me: shiyi.Scope, turn: str, tmp_path: Path
-) -> None:
+def test_a_transcription_does_not_stand_for_the_words(me: Any, turn: str, tmp_path: Path) -> None:
     """A text of an attachment that is what was said is still not what was said."""
     (tmp_path / "a.txt").write_text("我把课表发给你。", "utf-8")
     me.capture_attachment(tmp_path / "a.txt", turn=turn)
@@ -110,7 +107,7 @@ def test_a_transcription_does_not_stand_for_the_words(
 
 
 def test_duplicates_share_their_bytes_and_are_registered(
-    me: shiyi.Scope, memory: shiyi.Memory, turn: str, home: Path, tmp_path: Path
+    me: Any, memory: Any, turn: str, home: Path, tmp_path: Path
 ) -> None:
     """Each turn and each scope that gives the same bytes has a row; the file lies there once."""
     for name in ("a.bin", "b.bin"):
@@ -132,9 +129,7 @@ def test_duplicates_share_their_bytes_and_are_registered(
         memory.scope("other").show(first.attachment_id)
 
 
-def test_what_is_no_regular_file_is_refused(
-    me: shiyi.Scope, turn: str, home: Path, tmp_path: Path
-) -> None:
+def test_what_is_no_regular_file_is_refused(me: Any, turn: str, home: Path, tmp_path: Path) -> None:
     """A link, a pipe without a writer, a device, a folder and nothing: one sentence, at once."""
     (tmp_path / "a.txt").write_text("甲", "utf-8")
     (tmp_path / "link").symlink_to(tmp_path / "a.txt")
@@ -154,9 +149,7 @@ def test_what_is_no_regular_file_is_refused(
     assert me.ledger(turn=turn).entries == []
 
 
-def test_a_secret_in_a_text_is_refused(
-    me: shiyi.Scope, turn: str, home: Path, tmp_path: Path
-) -> None:
+def test_a_secret_in_a_text_is_refused(me: Any, turn: str, home: Path, tmp_path: Path) -> None:
     """What a message may not hold, a file may not either, unless a person says so."""
     (tmp_path / "a.env").write_text("password: hunter2-Xq9!vLpZ77", "utf-8")
 
@@ -179,14 +172,14 @@ def reading(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]],
             next(once, lambda: None)()
             return piece
 
-        monkeypatch.setattr(attach.os, "read", reads)
+        monkeypatch.setattr(os, "read", reads)
 
     return happen
 
 
 @pytest.mark.parametrize("what", ["vanish", "shrink", "grow", "change", "replace"])
 def test_a_file_that_changes_while_it_is_read_is_refused(
-    me: shiyi.Scope, turn: str, home: Path, tmp_path: Path,
+    me: Any, turn: str, home: Path, tmp_path: Path,
     reading: Callable[[Callable[[], object]], None], what: str,
 ) -> None:  # fmt: skip
     """Nothing is kept of a file that was not at rest, and it can be given again."""
@@ -217,7 +210,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
 
 
 def test_a_large_file_is_read_in_pieces(
-    me: shiyi.Scope, turn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    me: Any, turn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No more than a megabyte is asked for at once, whatever the size."""
     path = tmp_path / "sparse.bin"
@@ -225,7 +218,12 @@ def test_a_large_file_is_read_in_pieces(
         file.truncate(32 * MEGABYTE)
     asked: list[int] = []
     read = os.read
-    monkeypatch.setattr(attach.os, "read", lambda fd, n: (asked.append(n), read(fd, n))[1])
+
+    def reads(descriptor: int, count: int) -> bytes:
+        asked.append(count)
+        return read(descriptor, count)
+
+    monkeypatch.setattr(os, "read", reads)
 
     assert me.capture_attachment(path, turn=turn).bytes == 32 * MEGABYTE
     assert max(asked) <= MEGABYTE
@@ -241,7 +239,7 @@ def small(tmp_path: Path) -> Iterator[shiyi.Scope]:
         yield opened.scope("me")
 
 
-def test_a_limit_is_kept(small: shiyi.Scope, tmp_path: Path) -> None:
+def test_a_limit_is_kept(small: Any, tmp_path: Path) -> None:
     """One byte more than the setting says is refused, and nothing of it stays."""
     small.preflight("我发个文件。", turn="a")
     (tmp_path / "more").write_bytes(bytes(MEGABYTE + 1))
@@ -255,14 +253,14 @@ def test_a_limit_is_kept(small: shiyi.Scope, tmp_path: Path) -> None:
 
 
 def test_a_write_that_fails_leaves_no_bytes(
-    me: shiyi.Scope, turn: str, home: Path, tmp_path: Path, memory: shiyi.Memory,
+    me: Any, turn: str, home: Path, tmp_path: Path, memory: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """Bytes that no row names are taken away again; those that others name stay."""
     for name in ("kept", "new"):
         (tmp_path / name).write_bytes(f"\0{name}".encode())
     first = me.capture_attachment(tmp_path / "kept", turn=turn)
-    store = memory._session.store
+    store = memory._caller.session.store
 
     def refuse(*_: Any) -> None:
         raise HomeUnwritableError("The disk is full.")
@@ -278,7 +276,7 @@ def test_a_write_that_fails_leaves_no_bytes(
 
 
 def test_what_a_killed_process_left_is_swept(
-    me: shiyi.Scope, turn: str, home: Path, tmp_path: Path
+    me: Any, turn: str, home: Path, tmp_path: Path
 ) -> None:
     """Half-read files of another process are removed before the next one is read."""
     (home / "attachments").mkdir(mode=0o700)
@@ -290,9 +288,7 @@ def test_what_a_killed_process_left_is_swept(
     assert [path.name for path in stored(home)] == [kept.sha256]
 
 
-def test_many_threads_give_the_same_file(
-    me: shiyi.Scope, turn: str, home: Path, tmp_path: Path
-) -> None:
+def test_many_threads_give_the_same_file(me: Any, turn: str, home: Path, tmp_path: Path) -> None:
     """Under one turn it is registered once, under others once each; the bytes lie there once."""
     (tmp_path / "a.txt").write_text(NOTE, "utf-8")
     turns = [turn] * 5 + [f"t{n}" for n in range(5)]
@@ -313,7 +309,7 @@ def test_many_threads_give_the_same_file(
 
 
 def test_doctor_and_validate_read_the_bytes(
-    me: shiyi.Scope, memory: shiyi.Memory, turn: str, tmp_path: Path
+    me: Any, memory: Any, turn: str, tmp_path: Path
 ) -> None:
     """A flipped bit is found, and mended by giving the file again."""
     (tmp_path / "a.bin").write_bytes(b"\xff" * 100)

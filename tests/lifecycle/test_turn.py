@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-import shiyi
 from shiyi.core.errors import ConflictError, NotFoundError, UsageError
 from shiyi.core.text import text_sha256
 from shiyi.store import store as store_module
@@ -20,7 +19,7 @@ TASK = "Explain how a B-tree splits its nodes."
 SECRET = "password: hunter2-Xq9!vLpZ77"
 
 
-def closed(me: shiyi.Scope, text: str, turn: str, **given: Any) -> Any:
+def closed(me: Any, text: str, turn: str, **given: Any) -> Any:
     """Walk the way of a turn step by step, up to its closing."""
     me.preflight(text, turn=turn, tier="full")
     kept = me.capture(text, turn=turn)
@@ -31,7 +30,7 @@ def closed(me: shiyi.Scope, text: str, turn: str, **given: Any) -> Any:
 # Judging
 
 
-def test_a_receipt_says_what_is_wanted_and_holds_no_text(me: shiyi.Scope) -> None:
+def test_a_receipt_says_what_is_wanted_and_holds_no_text(me: Any) -> None:
     """What is personal is required, what is not is skipped; the words stay out of the receipt."""
     full = me.preflight(PERSONAL, turn="a")
     skip = me.preflight(TASK, turn="b")
@@ -43,7 +42,7 @@ def test_a_receipt_says_what_is_wanted_and_holds_no_text(me: shiyi.Scope) -> Non
     assert (skip.required, skip.tier) == (False, "skip")
 
 
-def test_the_same_turn_with_other_words_is_refused(me: shiyi.Scope) -> None:
+def test_the_same_turn_with_other_words_is_refused(me: Any) -> None:
     """A turn is one message; the same one again gives the same receipt."""
     first = me.preflight(PERSONAL, turn="a")
 
@@ -55,7 +54,7 @@ def test_the_same_turn_with_other_words_is_refused(me: shiyi.Scope) -> None:
 
 
 @pytest.mark.parametrize("text", [PERSONAL, TASK])
-def test_a_tier_is_raised_and_never_lowered(me: shiyi.Scope, text: str) -> None:
+def test_a_tier_is_raised_and_never_lowered(me: Any, text: str) -> None:
     """Raising writes a version at once; skipping after that changes nothing and says so."""
     first = me.preflight(text, turn="a", tier="skip")
     raised = me.preflight(text, turn="a", tier="full")
@@ -68,7 +67,7 @@ def test_a_tier_is_raised_and_never_lowered(me: shiyi.Scope, text: str) -> None:
     assert me.preflight(text, turn="a").tier == "full"
 
 
-def test_what_is_put_aside_stays_known(me: shiyi.Scope) -> None:
+def test_what_is_put_aside_stays_known(me: Any) -> None:
     """A skip on personal words is honoured; its reasons are kept, warned of, and never lost."""
     skipped = me.preflight(PERSONAL, turn="a", tier="skip")
     checked = me.session_check("a")
@@ -84,7 +83,7 @@ def test_what_is_put_aside_stays_known(me: shiyi.Scope) -> None:
 
 
 @pytest.mark.parametrize("name", ["", " ", "a\nb", "a\u202eb", "a\0", "x" * 201])
-def test_odd_names_of_turns_are_refused(me: shiyi.Scope, name: str) -> None:
+def test_odd_names_of_turns_are_refused(me: Any, name: str) -> None:
     """A turn's name can be seen, on one line; the message does not repeat it."""
     with pytest.raises(UsageError) as caught:
         me.preflight(TASK, turn=name)
@@ -92,7 +91,7 @@ def test_odd_names_of_turns_are_refused(me: shiyi.Scope, name: str) -> None:
     assert not name.strip() or name not in str(caught.value)
 
 
-def test_two_writings_of_a_name_are_one_turn(me: shiyi.Scope) -> None:
+def test_two_writings_of_a_name_are_one_turn(me: Any) -> None:
     """é is é, whether it is written as one character or two."""
     me.preflight(PERSONAL, turn="caf\u00e9")
 
@@ -103,7 +102,7 @@ def test_two_writings_of_a_name_are_one_turn(me: shiyi.Scope) -> None:
 
 
 @pytest.mark.parametrize("text", [PERSONAL, " \r\n甲\ttab \u200b\ufeff👍🏽 ", "a" * 100_000])
-def test_words_are_kept_byte_for_byte_and_once(me: shiyi.Scope, text: str) -> None:
+def test_words_are_kept_byte_for_byte_and_once(me: Any, text: str) -> None:
     """The capture has the bytes and the hash of the receipt; captured again, it is the first."""
     receipt = me.preflight(text, turn="a", tier="full")
     kept = me.capture(text, turn="a", speaker="Ann", session="s")
@@ -118,7 +117,7 @@ def test_words_are_kept_byte_for_byte_and_once(me: shiyi.Scope, text: str) -> No
     assert len(me.list(what="captures").items) == 1
 
 
-def test_words_without_a_receipt_are_refused(me: shiyi.Scope) -> None:
+def test_words_without_a_receipt_are_refused(me: Any) -> None:
     """Nothing is kept in a turn that was not judged, or with other words than were."""
     with pytest.raises(UsageError, match="run preflight"):
         me.capture(PERSONAL, turn="a")
@@ -129,7 +128,7 @@ def test_words_without_a_receipt_are_refused(me: shiyi.Scope) -> None:
     assert me.list(what="captures").items == []
 
 
-def test_secrets_are_refused_and_a_person_may_say_otherwise(me: shiyi.Scope) -> None:
+def test_secrets_are_refused_and_a_person_may_say_otherwise(me: Any) -> None:
     """The step by step way takes no secret either."""
     me.preflight(SECRET, turn="a", tier="full")
 
@@ -139,7 +138,7 @@ def test_secrets_are_refused_and_a_person_may_say_otherwise(me: shiyi.Scope) -> 
     assert me.capture(SECRET, turn="a", allow_secret=True).new
 
 
-def test_keys_repeat_the_first_result(me: shiyi.Scope) -> None:
+def test_keys_repeat_the_first_result(me: Any) -> None:
     """Each write under a key answers again as it did first, and refuses another request."""
     receipt = me.preflight(PERSONAL, turn="a", tier="skip", key="1")
     me.preflight(PERSONAL, turn="a")
@@ -166,7 +165,7 @@ def test_keys_repeat_the_first_result(me: shiyi.Scope) -> None:
 # Deriving
 
 
-def test_the_conversation_is_no_source(me: shiyi.Scope) -> None:
+def test_the_conversation_is_no_source(me: Any) -> None:
     """What nobody can read again is not quoted; summary-only is an honest word for it."""
     for source in ("the current conversation", "Current Conversation ", "当前对话", "這次對話"):
         with pytest.raises(UsageError, match="no source"):
@@ -181,7 +180,7 @@ def test_the_conversation_is_no_source(me: shiyi.Scope) -> None:
     assert len(me.list().items) == 1
 
 
-def test_a_record_is_named_by_the_turn_that_it_quotes(me: shiyi.Scope) -> None:
+def test_a_record_is_named_by_the_turn_that_it_quotes(me: Any) -> None:
     """The ledger has it, whether the turn is named or follows from the words."""
     me.preflight(PERSONAL, turn="a")
     kept = me.capture(PERSONAL, turn="a")
@@ -199,7 +198,7 @@ def test_a_record_is_named_by_the_turn_that_it_quotes(me: shiyi.Scope) -> None:
 @pytest.mark.parametrize(
     "span", [{"start": 0, "end": 99}, {"start": 5, "end": 5}, {"text": "没有"}]
 )
-def test_a_span_outside_the_words_is_refused(me: shiyi.Scope, span: dict[str, Any]) -> None:
+def test_a_span_outside_the_words_is_refused(me: Any, span: dict[str, Any]) -> None:
     """What is quoted stands in the words, and nothing is left of a record that does not."""
     me.preflight(PERSONAL, turn="a")
     kept = me.capture(PERSONAL, turn="a")
@@ -214,7 +213,7 @@ def test_a_span_outside_the_words_is_refused(me: shiyi.Scope, span: dict[str, An
 # Closing
 
 
-def test_derived_needs_a_record_that_quotes_the_words(me: shiyi.Scope) -> None:
+def test_derived_needs_a_record_that_quotes_the_words(me: Any) -> None:
     """Both ways: the record quotes the capture, and the ledger names the record."""
     me.preflight(PERSONAL, turn="a")
     kept = me.capture(PERSONAL, turn="a")
@@ -235,7 +234,7 @@ def test_derived_needs_a_record_that_quotes_the_words(me: shiyi.Scope) -> None:
         me.finalize("01ARZ3NDEKTSV4RRFFQ69G5FAV", "derived")
 
 
-def test_no_derivation_is_shown_by_a_question_asked_after(me: shiyi.Scope) -> None:
+def test_no_derivation_is_shown_by_a_question_asked_after(me: Any) -> None:
     """The proof is the trace of a directed question that saw the words, and names what it found."""
     known = me.remember("小禾怕水。")
     before = me.probe("小禾")
@@ -265,7 +264,7 @@ def test_no_derivation_is_shown_by_a_question_asked_after(me: shiyi.Scope) -> No
     assert me.ledger(capture=kept.capture_id).entries[-1].trace == after.trace
 
 
-def test_an_empty_answer_needs_no_record(me: shiyi.Scope) -> None:
+def test_an_empty_answer_needs_no_record(me: Any) -> None:
     """Where a question finds nothing, there is nothing to name."""
     me.preflight(PERSONAL, turn="a")
     kept = me.capture(PERSONAL, turn="a")
@@ -276,7 +275,7 @@ def test_an_empty_answer_needs_no_record(me: shiyi.Scope) -> None:
     assert (done.closed, done.records) == ("no_derivation_needed", [])
 
 
-def test_closing_is_repeated_refused_or_raised(me: shiyi.Scope) -> None:
+def test_closing_is_repeated_refused_or_raised(me: Any) -> None:
     """Alike it is a repeat, otherwise refused; what needed no record may get one later."""
     me.preflight(PERSONAL, turn="a")
     kept = me.capture(PERSONAL, turn="a")
@@ -302,7 +301,7 @@ def test_closing_is_repeated_refused_or_raised(me: shiyi.Scope) -> None:
 # Checking
 
 
-def test_the_check_fails_closed(me: shiyi.Scope) -> None:
+def test_the_check_fails_closed(me: Any) -> None:
     """Nothing judged, nothing captured, nothing closed: each is a failure that says what to do."""
     me.remember("别的")
     unknown = me.session_check("nowhere")
@@ -319,7 +318,7 @@ def test_the_check_fails_closed(me: shiyi.Scope) -> None:
     assert [e.outcome for e in me.ledger(turn="a").entries if e.step == "check"] == ["fail"] * 2
 
 
-def test_a_scope_without_any_turn_is_not_saved(me: shiyi.Scope, source: Any) -> None:
+def test_a_scope_without_any_turn_is_not_saved(me: Any, source: Any) -> None:
     """What was imported was never judged, so it is neither open nor saved by a turn."""
     me.import_(source('{"type": "capture", "id": "a", "text": "甲", "speaker": "user"}'))
 
@@ -327,14 +326,12 @@ def test_a_scope_without_any_turn_is_not_saved(me: shiyi.Scope, source: Any) -> 
     assert me.session_check().open[0].problem == "no_receipt"
 
 
-def test_words_and_bytes_that_changed_are_found(
-    memory: shiyi.Memory, me: shiyi.Scope, tmp_path: Path
-) -> None:
+def test_words_and_bytes_that_changed_are_found(memory: Any, me: Any, tmp_path: Path) -> None:
     """The check reads the words again; a row that was changed behind our back fails it."""
     done = closed(me, PERSONAL, "a")
     (tmp_path / "a.bin").write_bytes(b"\xff\xfe")
     file = me.capture_attachment(tmp_path / "a.bin", turn="a")
-    database = memory._session.store._database
+    database = memory._caller.session.store._database
     assert me.session_check("a").verdict == "pass_with_warnings"
 
     Path(me.show(file.attachment_id).attachment.path).unlink()
@@ -346,7 +343,7 @@ def test_words_and_bytes_that_changed_are_found(
 
 
 def test_old_leftovers_of_other_turns_are_warnings(
-    memory: shiyi.Memory, me: shiyi.Scope, monkeypatch: pytest.MonkeyPatch
+    memory: Any, me: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another turn that was left open does not fail this one; when it is old, it is named."""
     me.preflight(PERSONAL, turn="old")
@@ -364,7 +361,7 @@ def test_old_leftovers_of_other_turns_are_warnings(
 # Looking back
 
 
-def test_repair_closes_what_the_links_show(me: shiyi.Scope) -> None:
+def test_repair_closes_what_the_links_show(me: Any) -> None:
     """A capture that records quote is closed, marked as repaired; the others are named."""
     me.preflight(PERSONAL, turn="a")
     kept = me.capture(PERSONAL, turn="a")
@@ -386,7 +383,7 @@ def test_repair_closes_what_the_links_show(me: shiyi.Scope) -> None:
     assert me.pending().open[0].id == other.capture_id
 
 
-def test_a_turn_is_replayed_in_order(me: shiyi.Scope) -> None:
+def test_a_turn_is_replayed_in_order(me: Any) -> None:
     """Receipts, captures, questions, records, closing and checks stand as they happened."""
     me.preflight(PERSONAL, turn="a", tier="skip")
     me.preflight(PERSONAL, turn="a")
@@ -410,7 +407,7 @@ def test_a_turn_is_replayed_in_order(me: shiyi.Scope) -> None:
         me.timeline("b")
 
 
-def test_remember_walks_the_whole_way(me: shiyi.Scope) -> None:
+def test_remember_walks_the_whole_way(me: Any) -> None:
     """One call leaves a turn that is judged, captured, derived from and closed."""
     whole = me.remember(TASK)
     words = me.remember("只是话", words_only=True, turn="w")
@@ -425,7 +422,7 @@ def test_remember_walks_the_whole_way(me: shiyi.Scope) -> None:
     assert me.pending().open == []
 
 
-def test_remember_goes_on_where_a_turn_stands(me: shiyi.Scope) -> None:
+def test_remember_goes_on_where_a_turn_stands(me: Any) -> None:
     """A captured turn gets its record; a closed one stays, and another statement is refused."""
     me.preflight(PERSONAL, turn="a")
     kept = me.capture(PERSONAL, turn="a")
@@ -444,7 +441,7 @@ def test_remember_goes_on_where_a_turn_stands(me: shiyi.Scope) -> None:
 # Reading
 
 
-def test_reading_waits_for_the_words(me: shiyi.Scope) -> None:
+def test_reading_waits_for_the_words(me: Any) -> None:
     """Every reading level is refused under a required turn until its words are captured."""
     me.remember("甲", turn="done")
     me.preflight(PERSONAL, turn="a")
@@ -466,7 +463,7 @@ def test_reading_waits_for_the_words(me: shiyi.Scope) -> None:
         assert me.trace(read(turn="a").trace).trace.turn == "a"
 
 
-def test_a_skipped_turn_reads_at_once(me: shiyi.Scope) -> None:
+def test_a_skipped_turn_reads_at_once(me: Any) -> None:
     """What need not be kept does not wait; raised, it does."""
     me.preflight(TASK, turn="a")
     assert me.search("甲", turn="a").outcome == "empty"
@@ -477,7 +474,7 @@ def test_a_skipped_turn_reads_at_once(me: shiyi.Scope) -> None:
         me.search("甲", turn="a")
 
 
-def test_a_question_of_a_turn_is_replayed(me: shiyi.Scope) -> None:
+def test_a_question_of_a_turn_is_replayed(me: Any) -> None:
     """A trace says its turn, and asking again does not depend on it."""
     me.preflight(PERSONAL, turn="a")
     asked = me.search("小禾", turn="a", maintenance=True)
@@ -499,9 +496,7 @@ def move_clock(monkeypatch: pytest.MonkeyPatch, by: timedelta) -> None:
     monkeypatch.setattr(store_module, "datetime", Moved)
 
 
-def test_a_clock_that_jumps_changes_no_order(
-    me: shiyi.Scope, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clock_that_jumps_changes_no_order(me: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps are ordered by their writes, an hour back and ten years on."""
     me.preflight(PERSONAL, turn="a")
     move_clock(monkeypatch, timedelta(hours=-1))
@@ -523,7 +518,7 @@ def test_a_clock_that_jumps_changes_no_order(
     assert me.session_check("a").verdict == "pass"
 
 
-def test_twenty_threads_capture_at_once(me: shiyi.Scope) -> None:
+def test_twenty_threads_capture_at_once(me: Any) -> None:
     """Each turn is kept once, whoever else writes; a turn that all capture is one capture."""
     texts = {f"t{n}": f"我第{n}次去游泳。" for n in range(20)}
     for turn, text in {**texts, "all": PERSONAL}.items():
@@ -549,7 +544,7 @@ def test_twenty_threads_capture_at_once(me: shiyi.Scope) -> None:
     assert len(me.pending().open) == 21
 
 
-def test_of_two_who_write_a_record_one_is_told(me: shiyi.Scope) -> None:
+def test_of_two_who_write_a_record_one_is_told(me: Any) -> None:
     """An etag lets one of two edits through, and the other learns of it."""
     record = me.add_record(kind="fact", gist="g", summary_only=True)
     start = threading.Barrier(2)
@@ -567,7 +562,7 @@ def test_of_two_who_write_a_record_one_is_told(me: shiyi.Scope) -> None:
     assert sorted(type(one).__name__ for one in results) == ["ConflictError", "int"]
 
 
-def test_nothing_crosses_a_scope(memory: shiyi.Memory, me: shiyi.Scope) -> None:
+def test_nothing_crosses_a_scope(memory: Any, me: Any) -> None:
     """Another scope has its own turns under the same names, and sees none of these."""
     kept = closed(me, PERSONAL, "a")
     other = memory.scope("other")

@@ -35,6 +35,7 @@ def test_a_full_disk_refuses_a_step_and_keeps_the_others(
     """The step is refused, the turn stands as it stood, and the step works when there is room."""
     home = disk / "home"
     (tmp_path / "a.bin").write_bytes(random.Random(3).randbytes(200_000))
+    memory: Any
     with shiyi.open(home, model="none") as memory:
         me = memory.scope("me")
         me.preflight(WORDS, turn="a", tier="full")
@@ -65,12 +66,14 @@ def test_a_full_disk_refuses_a_step_and_keeps_the_others(
         (disk / "ballast").unlink()
         steps[step]()
         assert me.show(kept.capture_id).capture.text == "b"
-        assert [one for one in validate(memory._session.store) if one.state == "failed"] == []
+        assert [
+            one for one in validate(memory._caller.session.store) if one.state == "failed"
+        ] == []
 
 
-def _state(memory: shiyi.Memory) -> Any:
+def _state(memory: Any) -> Any:
     """Return all that a turn leaves: rows, and the files of attachments."""
-    store = memory._session.store
+    store = memory._caller.session.store
     files = sorted(path.name for path in (store.home / "attachments").rglob("*") if path.is_file())
     return (
         [c.capture_id for c in store.iterate_captures("me")],
