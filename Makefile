@@ -46,10 +46,12 @@ bench: $(READY) ## speed and memory beside peers; BENCH=--quick takes a minute
 
 docs-check: $(READY) ## generated files, commands and links in the documents
 	$(BIN)/python tools/generate.py --check
+	$(BIN)/python tools/kinds.py --check
 	$(BIN)/python tools/check_docs.py
 
 generate: $(READY) ## the Python client and the command reference, from the table
 	$(BIN)/python tools/generate.py
+	$(BIN)/python tools/kinds.py
 
 clean: ## everything that was made, but not .venv
 	rm -rf build dist .demo .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info

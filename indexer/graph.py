@@ -5,7 +5,7 @@ so a neighbourhood is one look-up. Nodes that only links name have no document; 
 is ever shown.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Self
@@ -93,10 +93,11 @@ class GraphArrays:
         named, codes = np.unique(relations, return_inverse=True)
         table = np.array([code_of(name.decode("ascii")) for name in named.tolist()], np.int64)
         nodes, ends = np.unique(np.concatenate([sources, targets]), return_inverse=True)
-        return cls._of_ends(nodes, ends[: len(sources)], table[codes], ends[len(sources) :])
+        return cls.of_ends(nodes, ends[: len(sources)], table[codes], ends[len(sources) :])
 
     @classmethod
-    def _of_ends(cls, nodes: Array, sources: Array, codes: Array, targets: Array) -> Self:
+    def of_ends(cls, nodes: Array, sources: Array, codes: Array, targets: Array) -> Self:
+        """Return the graph of edges between positions in `nodes`, which all have some."""
         forward = (sources * len(nodes) + targets) * len(WEIGHTS) + codes
         backward = (targets * len(nodes) + sources) * len(WEIGHTS) + codes + 1
         keys = np.unique(np.concatenate([forward, backward]))
@@ -127,9 +128,10 @@ class Neighbours:
 class Graph:
     """The graph of a generation, and the nodes whose edges have changed since."""
 
-    def __init__(self, base: GraphArrays) -> None:
-        """Take the graph of the generation."""
+    def __init__(self, base: GraphArrays, redirects: Mapping[str, str] | None = None) -> None:
+        """Take the graph of the generation, and other ids by which its nodes are found."""
         self._base = base
+        self._redirects = redirects or {}
         self._size = len(base.nodes)
         self._ids: list[str] = []  # of the nodes that came since
         self._numbers: dict[str, int] = {}
@@ -154,6 +156,7 @@ class Graph:
 
     def _known(self, id_: str) -> int | None:
         """Return the number of an id, whether or not it has edges left, or None."""
+        id_ = self._redirects.get(id_, id_)
         number = self._numbers.get(id_)
         if number is not None:
             return number
@@ -196,6 +199,28 @@ class Graph:
             targets=np.concatenate([found.targets, flat[:, 0]]),
             codes=np.concatenate([found.codes, flat[:, 1]]),
         )
+
+    def redirected(self, redirects: Mapping[str, str]) -> "Graph":
+        """Return the graph in which each id of `redirects` is one node with its target.
+
+        It is for reading; what changes later is followed in this graph.
+        """
+        names = np.concatenate([self._base.nodes, np.array(self._ids, "S26")])
+        for id_, target in redirects.items():
+            node = self._known(id_)
+            if node is not None:
+                names[node] = target
+        around = self.neighbours(np.arange(len(self)))
+        owners = np.repeat(around.nodes, around.counts)
+        labels, numbers = np.unique(names, return_inverse=True)
+        sources, targets = numbers[owners], numbers[around.targets]
+        kept = (around.codes % 2 == 0) & (sources != targets)
+        sources, targets, codes = sources[kept], targets[kept], around.codes[kept].astype(np.int64)
+        tied, ends = np.unique(np.concatenate([sources, targets]), return_inverse=True)
+        arrays = GraphArrays.of_ends(
+            labels[tied], ends[: len(sources)], codes, ends[len(sources) :]
+        )
+        return Graph(arrays, redirects)
 
     # Following what changes
 

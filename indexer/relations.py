@@ -62,6 +62,8 @@ class Relations:
         self._changed: dict[tuple[int, str], None] = {}  # documents not followed yet
         self._unnamed: dict[str, None] = {}  # records whose names were not looked at since
         self._linking: dict[str, None] = {}
+        self._redirects: dict[str, str] | None = None  # None is not read yet
+        self._view: Graph | None = None  # the graph as it is read through the redirects
 
     def note(self, change: Change) -> None:
         """Remember a change, to be followed when it matters."""
@@ -69,9 +71,13 @@ class Relations:
             self._linking[change.id] = None
         elif change.what == "capture":
             self._changed[FRAGMENT, change.id] = None
-        else:
+        elif change.what == "record":
             self._changed[RECORD, change.id] = None
             self._unnamed[change.id] = None
+            self._redirects = None
+        else:
+            return
+        self._view = None
 
     def names_of(self, index: "ScopeIndex") -> Names:
         """Return the names of the entities, as the documents of the index stand."""
@@ -89,7 +95,10 @@ class Relations:
         return self._names
 
     def follow(self, index: "ScopeIndex", store: Store) -> Graph:
-        """Return the graph, up to date with the documents of the index."""
+        """Return the graph, up to date with the documents of the index.
+
+        Entities that were merged are one node with the one that stands for them.
+        """
         names = self.names_of(index)
         if self._graph is None:
             generation = index.generation
@@ -109,7 +118,13 @@ class Relations:
                 self._graph.add(id_, FOLLOWS, before)
         self._linking.clear()
         self._changed.clear()
-        return self._graph
+        if self._redirects is None:
+            self._redirects = store.redirects(index.scope)
+        if not self._redirects:
+            return self._graph
+        if self._view is None:
+            self._view = self._graph.redirected(self._redirects)
+        return self._view
 
 
 def _is_entity(index: "ScopeIndex", slot: int) -> bool:

@@ -12,7 +12,7 @@ from shiyi.core.errors import HomeUnwritableError, UsageError
 from shiyi.core.files import make_private_directory, owner_only
 from shiyi.core.iterate import batched
 from shiyi.lifecycle.importing import EXPORT_BLOCK
-from shiyi.store import Capture, Link, Record, Store
+from shiyi.store import Capture, Feedback, Link, Record, Store
 
 FORMATS = ("jsonl", "markdown")
 _BATCH = 500
@@ -25,7 +25,8 @@ def export_scope(store: Store, scope: str, directory: Path, format_: str) -> dic
     """Write the scope into a new or empty directory and return how many of each were written.
 
     `jsonl` gives captures.jsonl, records.jsonl and structure.jsonl (the links that no record names
-    itself), which import takes back without loss, and history.jsonl, every older version.
+    itself) and, when there is any, feedback.jsonl, which import takes back without loss, and
+    history.jsonl, every older version.
     `markdown` gives a file for each record and capture.
 
     Raises UsageError when the directory holds something, HomeUnwritableError when it cannot be
@@ -66,6 +67,11 @@ def _export_jsonl(store: Store, scope: str, directory: Path) -> dict[str, int]:
             if not _is_short(link):
                 file.write(_line(_link_form(link)))
                 counts["links"] += 1
+    said = [_line(_feedback_form(one)) for one in store.iterate_feedback(scope)]
+    if said:
+        with (directory / "feedback.jsonl").open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(said)
+        counts["feedback"] = len(said)
     return counts
 
 
@@ -139,6 +145,7 @@ def _record_form(record: Record, links: list[Link]) -> dict[str, Any]:
                 {
                     "created_at": _iso(record.created_at),
                     "updated_at": _iso(record.updated_at),
+                    "salience_source": record.salience_source if _stated(record) else None,
                     "salience": record.salience if _stated(record) and _low(record) else None,
                     "external_id": record.external_id,
                 }
@@ -225,6 +232,17 @@ def _link_form(link: Link) -> dict[str, Any]:
             "attrs": dict(link.attrs) or None,
         }
     )
+
+
+def _feedback_form(one: Feedback) -> dict[str, Any]:
+    return _without_none(
+        {
+            "type": "feedback", "id": one.feedback_id, "verdict": one.verdict,
+            "target": one.target_id, "capture": one.capture_id, "start": one.span_start,
+            "end": one.span_end, "trace": one.trace_id, "note": one.note,
+            "at": _iso(one.created_at),
+        }
+    )  # fmt: skip
 
 
 def _targets(links: list[Link], relation: str) -> list[str] | None:

@@ -16,9 +16,12 @@ from shiyi.core.errors import ShiyiError, UsageError
 from shiyi.core.ids import check_scope, is_id
 from shiyi.core.iterate import batched
 from shiyi.core.text import check_text, text_sha256
+from shiyi.lifecycle.claims import claims_of
+from shiyi.lifecycle.feedback import feedback_of
 from shiyi.lifecycle.names import capture_id_of, record_id_of
 from shiyi.lifecycle.readers import (
     CaptureItem,
+    FeedbackItem,
     Item,
     Kept,
     LineError,
@@ -34,12 +37,14 @@ from shiyi.lifecycle.recalled import without_recalled
 from shiyi.lifecycle.secrets import check_secrets
 from shiyi.lifecycle.write import own_attrs
 from shiyi.store import Capture, Link, Record, Store, Transaction
+from shiyi.store.salience import SOURCES
 
 EXPORT_BLOCK = "shiyi"  # what our own export says beyond the public fields
 _BATCH = 500
 _RECALLED = "what recall showed"
 _ERRORS_KEPT = 100
-_SAID = ("text", "title", "gist", "detail", "topics", "aliases", "reason")
+_SAID = ("text", "title", "gist", "detail", "topics", "aliases", "reason", "note")
+_CORRECTS = ("supersedes", "contradicts")
 _LEVELS = 4  # a salience below this would be read as a level, so the block has it
 
 
@@ -51,6 +56,7 @@ class Imported:
     records: int = 0
     versions: int = 0
     links: int = 0
+    feedback: int = 0
     unchanged: int = 0
     failed: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
@@ -127,6 +133,7 @@ def _write_batch(
     report.records += batch.counts["records"]
     report.versions += batch.counts["versions"]
     report.links += batch.counts["links"]
+    report.feedback += batch.counts["feedback"]
     report.unchanged += batch.counts["unchanged"]
     report.scopes.add(scope)
     for error in batch.errors:
@@ -151,13 +158,15 @@ class _Batch:
         self._write_captures(transaction, captures)
         self._write_records(transaction, records)
         self._write_links(transaction, [item for item in items if isinstance(item, LinkItem)])
+        feedback = [item for item in items if isinstance(item, FeedbackItem)]
+        self._write_feedback(transaction, feedback)
         return dict(self.counts)
 
     def _is_secret(self, item: Kept) -> bool:
         """Tell whether an item holds what looks like a secret; then it is refused."""
         said = [getattr(item, name, None) for name in _SAID]
         try:
-            check_secrets(*said, dict(item.attrs), allow=self._allow_secret)
+            check_secrets(*said, dict(getattr(item, "attrs", {})), allow=self._allow_secret)
         except UsageError as error:
             self._refuse(item, str(error).replace("; nothing was changed", ""))
             return True
@@ -254,6 +263,7 @@ class _Batch:
             rows.append(record)
         transaction.add_records(rows)
         transaction.add_links(links)
+        self._note_corrected(transaction, links)
 
     def _record(self, item: RecordItem, record_id: str, now: datetime) -> Record:
         attrs = dict(item.attrs)
@@ -273,7 +283,7 @@ class _Batch:
             topics=item.topics,
             aliases=item.aliases,
             salience=30 if salience is None else int(salience),
-            salience_source="default" if salience is None else "stated",
+            salience_source=_source_of(ours, salience),
             date_start=item.date_start,
             date_end=item.date_end,
             date_precision=item.date_precision,
@@ -325,7 +335,25 @@ class _Batch:
             else:
                 self._refuse(item, "an end of this link is not there; import that first.")
         added = transaction.add_links(stand)
+        self._note_corrected(transaction, stand)
         self.counts["links"] += added
+        self.counts["unchanged"] += len(stand) - added
+
+    def _note_corrected(self, transaction: Transaction, links: Sequence[Link]) -> None:
+        """Let what was corrected be known when it is said again."""
+        corrected = sorted({link.dst for link in links if link.rel in _CORRECTS})
+        heads = self._store.heads(self._scope, corrected)
+        transaction.note_corrected(claims_of(heads.values()))
+
+    def _write_feedback(self, transaction: Transaction, items: Sequence[FeedbackItem]) -> None:
+        stand = []
+        for item in items:
+            try:
+                stand.append(feedback_of(self._store, self._scope, item))
+            except ShiyiError as error:
+                self._refuse(item, str(error))
+        added = transaction.add_feedback(stand)
+        self.counts["feedback"] += added
         self.counts["unchanged"] += len(stand) - added
 
     def _link(self, item: LinkItem) -> Link:
@@ -359,6 +387,14 @@ def _export_block(attrs: dict[str, Any], mark: str) -> dict[str, Any]:
         return {}
     del attrs[EXPORT_BLOCK]
     return block
+
+
+def _source_of(block: dict[str, Any], salience: int | None) -> str:
+    """Return where a weight is from: what our own export says, else the import itself."""
+    if salience is None:
+        return "default"
+    said = block.get("salience_source")
+    return said if said in SOURCES else "imported"
 
 
 def _time(block: dict[str, Any], name: str) -> datetime | None:

@@ -1,27 +1,30 @@
-"""What is derived and how it belongs together: add-record, link and supersede, one write each."""
+"""What is derived and how it belongs together: add-record and link, one write each."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shiyi.core.errors import NotFoundError, UsageError
 from shiyi.core.ids import check_turn
-from shiyi.core.text import visible
+from shiyi.indexer.fold import fold
+from shiyi.lifecycle.claims import said_again
+from shiyi.lifecycle.dates import basis_of
 from shiyi.lifecycle.held import judged
-from shiyi.lifecycle.names import capture_id_of, record_id_of
+from shiyi.lifecycle.names import record_id_of
 from shiyi.lifecycle.readers.items import Quote
-from shiyi.lifecycle.readers.quotes import span_of
 from shiyi.lifecycle.secrets import check_secrets
-from shiyi.lifecycle.write import check_match, head_of, new_record, record_fields, title_of
+from shiyi.lifecycle.states import placed
+from shiyi.lifecycle.ties import between, quoted
+from shiyi.lifecycle.write import head_of, new_record, record_fields, title_of
 from shiyi.store import Entry, Link, Record, Store, Transaction
-from shiyi.store.shapes import references_of
+from shiyi.store.shapes import REDIRECT, check_beginning, references_of
 
-# The kind of record that a relation leads to, where only one will do.
-_LEADS_TO = {"mentions": "entity", "member_of": "facet"}
 # The link that stands for a record named in a field of attrs: its relation, and whether it leads
 # from the named record to the one that names it.
 _STANDS_FOR = {
     "entities": ("mentions", False),
+    "between": ("mentions", False),
+    "events": ("member_of", True),
     "of": ("about", False),
     "supports": ("supports", True),
     "contradicts": ("contradicts", True),
@@ -32,6 +35,22 @@ _CONVERSATION = frozenset({
     "the current conversation", "chat", "this chat", "the current chat", "当前对话", "當前對話",
     "本次对话", "本次對話", "这次对话", "這次對話", "此对话", "此對話", "对话", "對話",
 })  # fmt: skip
+_HAPPENED = ("event", "experience")
+_NOBODY = frozenset({
+    "他", "她", "它", "牠", "祂", "ta", "他们", "她们", "它们", "牠们", "有人", "某人", "某个人",
+    "那个人", "这个人", "对方", "谁", "he", "she", "it", "they", "him", "her", "them", "someone",
+    "somebody",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A new record and all that is written with it."""
+
+    record: Record
+    links: list[Link]
+    retired: list[Record]
+    warnings: list[str]
 
 
 def add_record(
@@ -47,15 +66,17 @@ def add_record(
 ) -> dict[str, Any]:
     """Keep a record with the words that it rests on, checked against their captures.
 
-    The records that its attrs name are linked with it: the entities of a facet, whom a state is of,
-    what speaks for and against a hypothesis. The ledger of the turn names it: of the one given,
-    else of the words that it quotes. Returns record_id, version, etag, links (how many), fidelity
-    (sourced or summary_only, which follows from the quotes) and turn_id.
+    The records that its attrs name are linked with it: the entities and events of a facet, whom a
+    state is of, what speaks for and against a hypothesis. A named state takes its place in the
+    chain of its values. The ledger of the turn names the record: of the turn given, else of the
+    words that it quotes. Returns record_id, version, etag, links (how many), fidelity (sourced or
+    summary_only, which follows from the quotes), turn_id, replaced (the states that hold no
+    longer) and warnings, such as that it was corrected before.
 
     Raises UsageError unless there are quotes or it is said to be `summary_only`, and for a quote
     that does not stand in its capture, a source that nobody can read again, a turn that was not
-    judged, a secret, attrs that do not fit the kind, or a bad date; NotFoundError for a capture or
-    a record that is not there.
+    judged, a secret, attrs that do not fit the kind, or a date that is bad or that the words cannot
+    bear; NotFoundError for a capture or a record that is not there.
     """
     _check_sources(statement, quotes)
     turn = None if turn is None else check_turn(turn)
@@ -67,31 +88,57 @@ def add_record(
     check_secrets(dict(statement), allow=allow_secret)
 
     def act(transaction: Transaction) -> dict[str, Any]:
-        columns = record_fields(statement)
-        if "title" not in columns and "gist" not in columns:
-            raise UsageError("A record has a title or a gist; give at least one.")
-        columns.setdefault("gist", columns.get("title"))
-        columns.setdefault("title", title_of(columns["gist"]))
-        record = new_record(scope, columns, transaction, whole=True)
-        links = _quoted(store, record, quotes) + _named_in_attrs(store, record)
-        own = turn or _turn_of(store, links)
+        new = made(store, scope, statement, quotes, transaction)
+        own = turn or _turn_of(store, new.links)
         if own is not None:
             judged(store, scope, own)
-        transaction.add_records([record])
-        transaction.add_links(links)
+        transaction.add_records([new.record, *new.retired])
+        transaction.add_links(new.links)
         if own is not None:
             step = Entry(
-                scope=scope, step="record", outcome=record.kind, turn_id=own,
-                records=(record.record_id,), created_at=transaction.now,
+                scope=scope, step="record", outcome=new.record.kind, turn_id=own,
+                records=(new.record.record_id,), created_at=transaction.now,
             )  # fmt: skip
             transaction.add_steps(own, [step])
         return {
-            "record_id": record.record_id, "version": 1, "etag": record.etag, "links": len(links),
-            "fidelity": "summary_only" if summary_only else "sourced", "turn_id": own,
+            "record_id": new.record.record_id, "version": 1, "etag": new.record.etag,
+            "links": len(new.links), "fidelity": "summary_only" if summary_only else "sourced",
+            "turn_id": own, "replaced": [one.record_id for one in new.retired],
+            "warnings": new.warnings,
         }  # fmt: skip
 
     request = ["add-record", dict(statement), [_plain(one) for one in quotes], summary_only, turn]
     return store.write(scope, act, key=key, request=request)
+
+
+def made(
+    store: Store,
+    scope: str,
+    statement: Mapping[str, Any],
+    quotes: Sequence[Quote],
+    transaction: Transaction,
+) -> Made:
+    """Return a new record, checked, with all that is written with it; nothing is written yet."""
+    columns = record_fields(statement)
+    if "title" not in columns and "gist" not in columns:
+        raise UsageError("A record has a title or a gist; give at least one.")
+    columns.setdefault("gist", columns.get("title"))
+    columns.setdefault("title", title_of(columns["gist"]))
+    record = new_record(scope, columns, transaction, whole=True)
+    check_beginning(record.kind, record.attrs)
+    _check_somebody(record)
+    words = quoted(store, record, quotes)
+    warnings: list[str] = []
+    if record.date_start is not None:
+        captures = store.captures(scope, [one.dst for one in words])
+        basis, warnings = basis_of(columns, statement.get("date_basis"), list(captures.values()))
+        record = replace(record, date_basis=basis)
+    named = _named_in_attrs(store, record)
+    if record.kind == "facet":
+        _check_shared(store, record)
+    state = placed(store, record, transaction.now)
+    warnings += said_again(store, record)
+    return Made(state.record, [*words, *named, *state.links], state.retired, warnings)
 
 
 def link(
@@ -106,59 +153,20 @@ def link(
     """
     if rel == "supersedes":
         raise UsageError("What holds instead of what is said by supersede, not by link.")
+    if rel == "redirects_to":
+        raise UsageError("Which entity stands for which is said by entity merge, not by link.")
 
     def act(transaction: Transaction) -> dict[str, Any]:
         source = head_of(store, scope, record_id_of(scope, src))
         made = (
-            _quoted(store, source, [Quote(dst)])[0]
+            quoted(store, source, [Quote(dst)])[0]
             if rel == "quotes"
-            else _between(source, rel, head_of(store, scope, record_id_of(scope, dst)))
+            else between(source, rel, head_of(store, scope, record_id_of(scope, dst)))
         )
         added = transaction.add_links([made])
         return {"src": made.src, "rel": rel, "dst": made.dst, "added": bool(added)}
 
     return store.write(scope, act, key=key, request=["link", src, rel, dst])
-
-
-def supersede(
-    store: Store,
-    scope: str,
-    old: str,
-    new: str,
-    *,
-    reason: str | None = None,
-    if_match: str | None = None,
-    key: str | None = None,
-) -> dict[str, Any]:
-    """Say that `new` holds instead of `old`, whose next version has the status superseded.
-
-    Returns old and new, the version and etag of the old one, and whether anything changed.
-
-    Raises NotFoundError, ConflictError when `if_match` is not the etag of the old one, and
-    UsageError when the old one holds instead of the new one already, however many steps between.
-    """
-    check_secrets(reason)
-
-    def act(transaction: Transaction) -> dict[str, Any]:
-        before = head_of(store, scope, record_id_of(scope, old))
-        after = head_of(store, scope, record_id_of(scope, new))
-        check_match(before, if_match)
-        _check_chain(store, scope, after.record_id, before.record_id)
-        added = transaction.add_links([_between(after, "supersedes", before)])
-        stands = before
-        if before.status != "superseded":
-            stands = replace(
-                before, status="superseded", version=before.version + 1,
-                updated_at=transaction.now, reason=reason,
-            )  # fmt: skip
-            transaction.add_records([stands])
-        return {
-            "old": stands.record_id, "new": after.record_id, "version": stands.version,
-            "etag": stands.etag, "changed": bool(added) or stands is not before,
-        }  # fmt: skip
-
-    request = ["supersede", old, new, reason, if_match]
-    return store.write(scope, act, key=key, request=request)
 
 
 def _check_sources(statement: Mapping[str, Any], quotes: Sequence[Quote]) -> None:
@@ -187,22 +195,6 @@ def _turn_of(store: Store, links: Sequence[Link]) -> str | None:
     return None
 
 
-def _quoted(store: Store, record: Record, quotes: Sequence[Quote]) -> list[Link]:
-    ids = [capture_id_of(record.scope, quote.capture) for quote in quotes]
-    captures = store.captures(record.scope, ids)
-    links = []
-    for quote, id_ in zip(quotes, ids, strict=True):
-        if id_ not in captures:
-            raise NotFoundError(f"There is no capture {visible(quote.capture)} in this scope.")
-        try:
-            start, end = span_of(quote, captures[id_].text)
-        except UsageError as error:
-            raise UsageError(f"The record is not kept, since {error}") from None
-        quoted = Link(scope=record.scope, src=record.record_id, rel="quotes", dst=id_)
-        links.append(replace(quoted, span_start=start, span_end=end))
-    return links
-
-
 def _named_in_attrs(store: Store, record: Record) -> list[Link]:
     """Return the links that stand for the records that a new record's attrs name."""
     named = references_of(record.kind, record.attrs)
@@ -214,31 +206,34 @@ def _named_in_attrs(store: Store, record: Record) -> list[Link]:
             if id_ not in heads:
                 raise NotFoundError(f"{field} names a record that is not in this scope.")
             other = heads[id_]
-            links.append(_between(*((other, rel, record) if towards else (record, rel, other))))
+            links.append(between(*((other, rel, record) if towards else (record, rel, other))))
     return links
 
 
-def _between(source: Record, rel: str, target: Record) -> Link:
-    wanted = _LEADS_TO.get(rel, target.kind)
-    if source.record_id == target.record_id:
-        raise UsageError("A record is not tied to itself; name two of them.")
-    if target.kind != wanted:
-        raise UsageError(f"{rel} leads to a record of kind {wanted}, not of kind {target.kind}.")
-    return Link(scope=source.scope, src=source.record_id, rel=rel, dst=target.record_id)
-
-
-def _check_chain(store: Store, scope: str, new: str, old: str) -> None:
-    """Raise UsageError when `old` stands above `new` in a chain of what holds instead of what."""
-    seen, above = {old}, [old]
-    while above:
-        found = store.links_from(scope, above, rels=["supersedes"])
-        above = [k.dst for links in found.values() for k in links if k.dst not in seen]
-        seen.update(above)
-    if new in seen and new != old:
+def _check_somebody(record: Record) -> None:
+    """Raise UsageError for a person who was made of a pronoun."""
+    if REDIRECT in record.attrs:
+        raise UsageError("Entities become one by entity merge; leave redirects_to out.")
+    if record.kind == "entity" and fold(record.title).strip() in _NOBODY:
         raise UsageError(
-            "The old record already holds instead of the new one, so this would go round in a "
-            "circle; swap them, or write a new record."
+            "A pronoun names nobody, so no entity is made of it; put it into unresolved_referent "
+            "in the attrs of the event."
         )
+
+
+def _check_shared(store: Store, facet: Record) -> None:
+    """Raise UsageError unless the events of a facet happened, each to all of its entities."""
+    ids, scope = facet.attrs["events"], facet.scope
+    redirects = store.redirects(scope)
+    wanted = {redirects.get(id_, id_) for id_ in facet.attrs["entities"]}
+    events, found = store.heads(scope, ids), store.links_from(scope, ids, rels=["mentions"])
+    for id_ in ids:
+        mentioned = {redirects.get(link.dst, link.dst) for link in found.get(id_, [])}
+        if events[id_].kind not in _HAPPENED or not wanted <= mentioned:
+            raise UsageError(
+                "A facet rests on events that its entities share: link each of its events to each "
+                "of its entities with mentions first."
+            )
 
 
 def _plain(quote: Quote) -> list[Any]:

@@ -12,13 +12,17 @@ from shiyi.lifecycle.names import record_id_of
 from shiyi.lifecycle.recalled import refuse_recalled
 from shiyi.lifecycle.secrets import check_secrets
 from shiyi.store import Record, Store, Transaction, encode_json
-from shiyi.store.shapes import check_attrs, is_whole, with_ids
+from shiyi.store.salience import salience_of
+from shiyi.store.shapes import REDIRECT, check_attrs, is_whole, with_ids
 
 MAX_STATEMENT = 8192  # bytes of a statement; longer words are kept, but as words only
 MAX_ATTRS = 65_536  # bytes of attrs, as JSON
 _TITLE = 40  # characters of a title made from the words
 _CLAUSE = re.compile(r"[。！？!?…\n；;，,]|\.\s")
 _CLEARABLE = frozenset({"detail", "phase"})
+_DATE = ("date", "date_precision", "date_basis")
+_READ_APART = frozenset({*_DATE, "salience", "level"})
+_LOOSE = frozenset({"phase", "relative"})  # how a date may be known less exactly than written
 _NO_DATE: dict[str, Any] = {
     "date_start": None, "date_end": None, "date_precision": "unknown", "date_basis": "unknown",
 }  # fmt: skip
@@ -70,6 +74,8 @@ def edit(
         check_match(head, if_match)
         columns = record_fields(fields)
         if "attrs" in columns or columns.get("kind", head.kind) != head.kind:
+            if REDIRECT in columns.get("attrs", {}):
+                raise UsageError("Entities become one by entity merge, and two by entity split.")
             kind, attrs = columns.get("kind", head.kind), {**head.attrs, **columns.get("attrs", {})}
             attrs = {name: value for name, value in attrs.items() if value is not None}
             whole = kind == head.kind and is_whole(kind, head.attrs)
@@ -83,7 +89,7 @@ def edit(
             updated_at=transaction.now,
             reason=reason,
         )
-        _check_size(version)
+        check_whole(version)
         changed = version.etag != head.etag
         if changed:
             transaction.add_records([version])
@@ -116,7 +122,7 @@ def new_record(
         created_at=transaction.now,
         updated_at=transaction.now,
     )
-    _check_size(record)
+    check_whole(record)
     return record
 
 
@@ -130,20 +136,12 @@ def own_attrs(
 
 def record_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Turn what a person gave into columns: lists to tuples, a date to days, blanks to nothing."""
-    columns: dict[str, Any] = {}
+    columns = {**_date_columns(fields), **_salience_columns(fields)}
     for name, value in fields.items():
-        if value is None:
+        if value is None or name in _READ_APART:
             continue
-        if name == "date" and not value.strip():
-            columns |= _NO_DATE
-        elif name in _CLEARABLE and not value.strip():
+        if name in _CLEARABLE and not value.strip():
             columns[name] = None
-        elif name == "date":
-            start, end, precision = parse_day_range(value)
-            columns |= {
-                "date_start": start, "date_end": end, "date_precision": precision,
-                "date_basis": "stated",
-            }  # fmt: skip
         elif name in {"topics", "aliases"}:
             columns[name] = tuple(check_text(one, name) for one in value)
         elif isinstance(value, str):
@@ -151,9 +149,55 @@ def record_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
             columns[name] = check_text(value, name)
         else:
             columns[name] = value
-    if "salience" in columns:
-        columns["salience_source"] = "stated"
     return columns
+
+
+def _salience_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
+    level, salience = fields.get("level"), fields.get("salience")
+    if level is None and salience is None:
+        return {}
+    if level is not None and salience is not None:
+        raise UsageError("Give level, 0 to 3, or salience, 0 to 100; not both.")
+    number = salience if level is None else salience_of(level)
+    return {"salience": number, "salience_source": "stated"}
+
+
+def _date_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
+    text, precision, basis = (fields.get(name) for name in _DATE)
+    if not (text and text.strip()) and (precision or basis):
+        raise UsageError("date-precision and date-basis belong to a date; give the date.")
+    if text is None:
+        return {}
+    return _dated(text, precision, basis) if text.strip() else _NO_DATE
+
+
+def _dated(text: str, precision: str | None, basis: str | None) -> dict[str, Any]:
+    """Return the columns of a date, as precise as it is written or, when asked, less."""
+    start, end, written = parse_day_range(text)
+    if precision not in {None, written, *_LOOSE}:
+        raise UsageError(
+            f"The date is written as a {written}, so its precision is {written}, or phase or "
+            "relative when it is known less exactly; write the date as exactly as it is known."
+        )
+    return {
+        "date_start": start, "date_end": end, "date_precision": precision or written,
+        "date_basis": basis or "stated",
+    }  # fmt: skip
+
+
+def check_whole(record: Record) -> None:
+    """Raise UsageError for a record that is too long, or of which the dates cannot be."""
+    _check_size(record)
+    _check_recalled(record)
+
+
+def _check_recalled(record: Record) -> None:
+    """Raise UsageError when something was told again before it happened."""
+    recalled = record.attrs.get("recalled")
+    if record.date_start is None or not isinstance(recalled, str):
+        return
+    if parse_day_range(recalled).end < record.date_start:
+        raise UsageError("recalled lies before the date of what happened; correct one of them.")
 
 
 def _check_size(record: Record) -> None:

@@ -6,7 +6,7 @@ phase are those that carry it, in either script; one name may be both.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,12 +36,13 @@ def find_domain(store: Store, standing: Standing, name: str, id_: str) -> Domain
 
     id_: the id that `name` is, or stands for when a source gave it.
     """
-    own = standing.places([id_])
+    redirects = store.redirects(standing.scope, as_of=standing.as_of)
+    own = standing.places([redirects.get(id_, id_)])
     if len(own):
-        return _of_record(store, standing, int(own[0]))
-    entity = _entity_named(store, standing, name)
+        return _of_record(store, standing, int(own[0]), redirects)
+    entity = _entity_named(store, standing, name, redirects)
     if entity is not None:
-        return _of_record(store, standing, entity)
+        return _of_record(store, standing, entity, redirects)
     topics = _same_topics(store, standing, [name])
     keys = [key for key, phase in standing.phase_names.items() if same_name(phase, name)]
     if not topics and not keys:
@@ -52,13 +53,19 @@ def find_domain(store: Store, standing: Standing, name: str, id_: str) -> Domain
     return Domain("phase" if keys else "topic", members)
 
 
-def _of_record(store: Store, standing: Standing, place: int) -> Domain:
-    """Return an entity with its records, or a facet with its members, or one record alone."""
+def _of_record(
+    store: Store, standing: Standing, place: int, redirects: Mapping[str, str]
+) -> Domain:
+    """Return an entity with its records, or a facet with its members, or one record alone.
+
+    An entity has the records and the names of those that were merged into it.
+    """
     id_, kind = standing.id(place), KINDS[standing["kind"][place]]
     members = standing.among(store.rolls.sources(standing.scope, [id_], _TO_ENTITY, standing.as_of))
     if kind == "entity":
-        record = store.heads(standing.scope, [id_], as_of=standing.as_of)[id_]
-        names = [*_parts(record.title), *record.aliases]
+        own = [id_, *(old for old, final in redirects.items() if final == id_)]
+        records = store.heads(standing.scope, own, as_of=standing.as_of).values()
+        names = [name for one in records for name in (*_parts(one.title), *one.aliases)]
         pattern = _pattern(names)
         if pattern:
             found = store.rolls.with_words(standing.scope, pattern, standing.as_of)
@@ -70,13 +77,15 @@ def _of_record(store: Store, standing: Standing, place: int) -> Domain:
     return Domain(kind, members, place)
 
 
-def _entity_named(store: Store, standing: Standing, name: str) -> int | None:
+def _entity_named(
+    store: Store, standing: Standing, name: str, redirects: Mapping[str, str]
+) -> int | None:
     """Return the most salient entity that has a name, as its title or an alias."""
     wanted = fold(name).strip()
     for id_, names in store.rolls.names(standing.scope, "entity", standing.as_of):
         parts = (*_parts(names[0]), *names)
         if wanted and any(fold(part).strip() == wanted for part in parts):
-            return int(standing.places([id_])[0])
+            return int(standing.places([redirects.get(id_, id_)])[0])
     return None
 
 

@@ -95,3 +95,14 @@ class RecallResult(_Map):
 
     about: str | None = Field(default=None, description="what was walked along")
     records: list[MapEntry] = Field(default_factory=list)
+
+
+class ReviewResult(_Map):
+    """What is owed: each debt with its count and examples; the records too when asked deep."""
+
+    debts: list[MapEntry] = Field(
+        default_factory=list, description="counts, what was corrected first"
+    )
+    records: list[MapEntry] = Field(
+        default_factory=list, description="each with its debts as the context"
+    )

@@ -54,7 +54,7 @@ def survey(desk: Desk, lean: Lean | None = None) -> SurveyResult:
     if lean is not None and not lean.near.any():
         desk = desk.noting(_NEAR_NOTHING)
     among = narrowed(desk.standing.current(), desk.window, desk.standing)
-    view = _view(desk, among, lean, SURVEY_ROOM, whole=desk.window is None)
+    view = view_of(desk, among, lean, SURVEY_ROOM, whole=desk.window is None)
     return _answer(SurveyResult, desk, view)
 
 
@@ -62,12 +62,12 @@ def routing(desk: Desk, domain: Domain | None, lean: Lean | None) -> RoutingResu
     """Return the map of one domain or, when there is none, of what a query leans to."""
     current = narrowed(desk.standing.current(), desk.window, desk.standing)
     if domain is not None:
-        view = _view(desk, current & domain.members, None, ROUTING_ROOM)
+        view = view_of(desk, current & domain.members, None, ROUTING_ROOM)
         return _answer(RoutingResult, desk, view, about=domain.kind, members=domain.members)
     lean = lean or no_lean(desk.standing)
     desk = desk.noting(_AS_QUERY)
     among = current & (lean.near > 0)  # only what is current was searched
-    view = _view(desk, among, lean, ROUTING_ROOM)
+    view = view_of(desk, among, lean, ROUTING_ROOM)
     return _answer(RoutingResult, desk, view, about="query", members=among)
 
 
@@ -102,7 +102,8 @@ def told(desk: Desk, outcome: str, held: Mapping[str, int], about: str | None) -
     }  # fmt: skip
 
 
-def _view(desk: Desk, among: Mask, lean: Lean | None, room: Room, *, whole: bool = False) -> View:
+def view_of(desk: Desk, among: Mask, lean: Lean | None, room: Room, *, whole: bool = False) -> View:
+    """Return a view of the records `among` all that stand."""
     lean = lean or no_lean(desk.standing)
     return View(
         standing=desk.standing, among=among, weight=weights(desk.standing, lean.near),

@@ -78,7 +78,7 @@ class _Draft:
 def survey_groups(store: Store, standings: Standings, view: View) -> list[Group]:
     """Return everything that a survey may show, each section in its order."""
     standing = view.standing
-    blocks, due, context = _attributes(store, standings, view)
+    blocks, due, context = stated_attributes(store, standings, view)
     pairs = _contradictions(store, standings, view)
     against: dict[int, int] = {}
     for one, other in pairs:
@@ -120,7 +120,7 @@ def survey_groups(store: Store, standings: Standings, view: View) -> list[Group]
 # What is chosen
 
 
-def _attributes(
+def stated_attributes(
     store: Store, standings: Standings, view: View
 ) -> tuple[dict[int, Block], dict[int, int], dict[int, str]]:
     """Return the blocks of states, and the due days and contexts of what is open, by place.

@@ -84,3 +84,10 @@ class RecallRequest(_Listed):
     )
     after: str | None = Field(None, description="only what is dated after a day, or after a record")
     budget: int = token_budget(4000)
+
+
+class ReviewRequest(_MapRequest):
+    """Look at what is owed."""
+
+    deep: bool = Field(False, description="with the records of each debt")
+    budget: int = token_budget(4000)

@@ -4,53 +4,16 @@ Every door (command line, Python, and later HTTP and MCP) is made from it. Model
 named, not imported, so that reading the table costs nothing; a test resolves them all.
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from shiyi.service.operation import Operation
+from shiyi.service.record_operations import RECORD_OPERATIONS
 
-Permission = Literal["read", "write", "destroy"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
-    """One thing that can be done.
-
-    request and response are pydantic models in `service/requests.py` and `service/responses.py`;
-    room is the module of `service/handlers/` with its handler, a function of (session, scope,
-    request). repeatable: doing it twice is as good as once. scoped: it works inside one scope.
-    creates_home: a missing home is made. job: it may take long, and reports its progress in these.
-    slow: it may take long without any progress to report; both run beside what is quick.
-    here: it is done in the process that asks, since it needs no home, or somebody to ask.
-    owner_only: only whoever owns the home may ask: no token and no model.
-    A name of two words belongs to the group that the first one names.
-    """
-
-    name: str
-    purpose: str
-    room: str
-    request: str
-    response: str
-    permission: Permission
-    repeatable: bool
-    scoped: bool = True
-    creates_home: bool = False
-    job: Literal["bytes", "documents", "queries"] | None = None
-    slow: bool = False
-    here: bool = False
-    owner_only: bool = False
-
-    @property
-    def handler(self) -> str:
-        """The name of the function that does it."""
-        return f"handle_{self.python_name}"
-
-    @property
-    def python_name(self) -> str:
-        """The name as Python can have it."""
-        return self.name.replace("-", "_").replace(" ", "_")
-
+__all__ = ["GROUPS", "OPERATIONS", "Operation", "find_operation"]
 
 GROUPS = {
+    "entity": "Make one entity of two, or two of one again.",
     "eval": "Measure how good the search is, on labelled sets or on memories of your own.",
+    "followup": "Come back to what was left open, and close it.",
+    "salience": "Look after how much memories weigh.",
     "token": "Say who may come in over HTTP, and as what.",
 }
 
@@ -305,15 +268,7 @@ OPERATIONS: tuple[Operation, ...] = (
         permission="write",
         repeatable=True,
     ),
-    Operation(
-        name="supersede",
-        purpose="Say that a record holds instead of another; both stay readable.",
-        room="relate",
-        request="SupersedeRequest",
-        response="SupersedeResult",
-        permission="write",
-        repeatable=True,
-    ),
+    *RECORD_OPERATIONS,
     Operation(
         name="reindex",
         purpose="Build the index anew from the store, embedding what is not embedded yet.",

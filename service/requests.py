@@ -32,7 +32,27 @@ from shiyi.service.forms import (
     token_budget,
 )
 from shiyi.service.level_requests import DeepRequest, ProbeRequest
-from shiyi.service.map_requests import CatalogRequest, RecallRequest, RoutingRequest, SurveyRequest
+from shiyi.service.map_requests import (
+    CatalogRequest,
+    RecallRequest,
+    ReviewRequest,
+    RoutingRequest,
+    SurveyRequest,
+)
+from shiyi.service.record_requests import (
+    ConflictsRequest,
+    ContradictRequest,
+    CurrentRequest,
+    EntityMergeRequest,
+    EntitySplitRequest,
+    FeedbackRequest,
+    FollowupCloseRequest,
+    FollowupListRequest,
+    FootprintRequest,
+    SalienceReviewRequest,
+    StartersRequest,
+    SupersedeRequest,
+)
 from shiyi.service.safety_requests import BackupRequest, RestoreRequest, ValidateRequest
 from shiyi.service.token_requests import (
     TokenCreateRequest,
@@ -54,16 +74,19 @@ from shiyi.store.kinds import KINDS, LAYERS, RELATIONS, STATUSES
 
 __all__ = [
     "AbsenceRequest", "AddRecordRequest", "ArchiveRequest", "BackupRequest", "CalibrateRequest",
-    "CaptureAttachmentRequest", "CaptureRequest", "CatalogRequest", "Channel", "DeepRequest",
-    "DoctorRequest", "EditRequest", "EvalCompareRequest", "EvalDatasetsRequest", "EvalGateRequest",
-    "EvalLabelRequest", "EvalRunRequest", "EvalSystem", "ExportRequest", "FinalizeRequest",
-    "ImportFormat", "ImportRequest", "InitRequest", "Kind", "Layer", "LedgerRequest", "LinkRequest",
-    "ListRequest", "OriginsRequest", "PendingRequest", "Place", "Places", "PreflightRequest",
-    "ProbeRequest",
-    "RecallRequest", "ReindexRequest", "Relation", "RememberRequest", "Request", "RestoreRequest",
-    "RoutingRequest", "SearchRequest", "SessionCheckRequest", "ShowRequest", "Status",
-    "StatusRequest", "SupersedeRequest", "SurveyRequest", "TimelineRequest", "TokenCreateRequest",
-    "TokenListRequest", "TokenRevokeRequest", "TokenRole", "TraceRequest", "ValidateRequest",
+    "CaptureAttachmentRequest", "CaptureRequest", "CatalogRequest", "Channel", "ConflictsRequest",
+    "ContradictRequest", "CurrentRequest", "DeepRequest", "DoctorRequest", "EditRequest",
+    "EntityMergeRequest", "EntitySplitRequest", "EvalCompareRequest", "EvalDatasetsRequest",
+    "EvalGateRequest", "EvalLabelRequest", "EvalRunRequest", "EvalSystem", "ExportRequest",
+    "FeedbackRequest", "FinalizeRequest", "FollowupCloseRequest", "FollowupListRequest",
+    "FootprintRequest", "ImportFormat", "ImportRequest", "InitRequest", "Kind", "Layer",
+    "LedgerRequest", "LinkRequest", "ListRequest", "OriginsRequest", "PendingRequest", "Place",
+    "Places", "PreflightRequest", "ProbeRequest", "RecallRequest", "ReindexRequest", "Relation",
+    "RememberRequest", "Request", "RestoreRequest", "ReviewRequest", "RoutingRequest",
+    "SalienceReviewRequest", "SearchRequest", "SessionCheckRequest", "ShowRequest",
+    "StartersRequest", "Status", "StatusRequest", "SupersedeRequest", "SurveyRequest",
+    "TimelineRequest", "TokenCreateRequest", "TokenListRequest", "TokenRevokeRequest", "TokenRole",
+    "TraceRequest", "ValidateRequest",
     "VersionRequest",
 ]  # fmt: skip
 
@@ -105,6 +128,9 @@ class _Statement(Request):
         json_schema_extra=flag("alias"),
     )
     salience: int | None = Field(None, ge=0, le=100, description="how much it matters, 0 to 100")
+    level: int | None = Field(
+        None, ge=0, le=3, description="how much it matters, as a level: passing, related, key, axis"
+    )
     date: str | None = Field(
         None, description="when it was: 2021, 2021-03, 2021-03-05 or 2021-03-05..2021-04-01"
     )
@@ -256,6 +282,14 @@ class AddRecordRequest(_Statement):
     turn: str | None = optional_name(
         "the turn whose ledger names it; by default that of the words that it quotes"
     )
+    date_precision: Literal["day", "month", "year", "range", "phase", "relative"] | None = Field(
+        None, description="how exactly the date is known; as it is written by default"
+    )
+    date_basis: Literal["stated", "source", "inferred"] | None = Field(
+        None,
+        description="how the date is known: said in the words, the day of the source, or inferred; "
+        "read from the words that are quoted by default",
+    )
     status: Status = Field("active", description="its status")
     reason: str | None = Field(None, max_length=2000, description="why it was written")
     allow_secret: bool = allow_secret()
@@ -273,16 +307,6 @@ class LinkRequest(Request):
         description="the id of a record, or of a capture that is quoted, or its source's name",
         json_schema_extra=ARGUMENT,
     )
-    key: str | None = optional_name("idempotency key: a repeat returns the first result")
-
-
-class SupersedeRequest(Request):
-    """Say that one record holds instead of another."""
-
-    old: str = record_id()
-    new: str = record_id()
-    reason: str | None = Field(None, max_length=2000, description="why the new one holds")
-    if_match: str | None = optional_name("the etag that the old one must have")
     key: str | None = optional_name("idempotency key: a repeat returns the first result")
 
 

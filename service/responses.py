@@ -7,9 +7,28 @@ from pydantic import BaseModel, Field
 from shiyi.eval.findings import Comparison, GateResult, KnownDataset
 from shiyi.eval.results import Summary
 from shiyi.retrieval.level_results import DeepResult, ProbeResult
-from shiyi.retrieval.map_results import CatalogResult, RecallResult, RoutingResult, SurveyResult
+from shiyi.retrieval.map_results import (
+    CatalogResult,
+    RecallResult,
+    ReviewResult,
+    RoutingResult,
+    SurveyResult,
+)
 from shiyi.retrieval.results import SearchResult
 from shiyi.retrieval.traced import AbsenceResult, TraceResult
+from shiyi.service.record_responses import (
+    AddRecordResult,
+    ConflictsResult,
+    ContradictResult,
+    CurrentResult,
+    EntityResult,
+    FeedbackResult,
+    FollowupListResult,
+    FootprintResult,
+    SalienceReviewResult,
+    StartersResult,
+    SupersedeResult,
+)
 from shiyi.service.safety_responses import BackupResult, Check, RestoreResult, ValidateResult
 from shiyi.service.token_responses import (
     TokenCreateResult,
@@ -31,16 +50,16 @@ from shiyi.service.turn_responses import (
 
 __all__ = [
     "AbsenceResult", "AddRecordResult", "BackupResult", "CalibrateResult",
-    "CaptureAttachmentResult", "CaptureResult", "CatalogResult", "Check", "DeepResult",
-    "DoctorResult", "EditResult", "EvalCompareResult", "EvalDatasetsResult", "EvalGateResult",
-    "EvalLabelResult", "EvalRunResult", "ExportResult", "FinalizeResult", "ImportResult",
-    "InitResult", "LedgerResult", "LinkResult", "ListResult", "OriginsResult", "PendingResult",
-    "PreflightResult",
-    "ProbeResult", "RecallResult", "ReindexResult", "RememberResult", "RestoreResult",
-    "RoutingResult", "SearchResult", "SessionCheckResult", "ShowResult", "StatusResult",
+    "CaptureAttachmentResult", "CaptureResult", "CatalogResult", "Check", "ConflictsResult",
+    "ContradictResult", "CurrentResult", "DeepResult", "DoctorResult", "EditResult", "EntityResult",
+    "EvalCompareResult", "EvalDatasetsResult", "EvalGateResult", "EvalLabelResult", "EvalRunResult",
+    "ExportResult", "FeedbackResult", "FinalizeResult", "FollowupListResult", "FootprintResult",
+    "ImportResult", "InitResult", "LedgerResult", "LinkResult", "ListResult", "OriginsResult",
+    "PendingResult", "PreflightResult", "ProbeResult", "RecallResult", "ReindexResult",
+    "RememberResult", "RestoreResult", "ReviewResult", "RoutingResult", "SalienceReviewResult",
+    "SearchResult", "SessionCheckResult", "ShowResult", "StartersResult", "StatusResult",
     "SupersedeResult", "SurveyResult", "TimelineResult", "TokenCreateResult", "TokenListResult",
-    "TokenRevokeResult", "TokenView", "TraceResult", "ValidateResult",
-    "VersionResult",
+    "TokenRevokeResult", "TokenView", "TraceResult", "ValidateResult", "VersionResult",
 ]  # fmt: skip
 
 
@@ -75,6 +94,7 @@ class ImportResult(BaseModel):
     records: int
     versions: int = Field(description="records that changed since they were imported")
     links: int = Field(description="ties between records, beside those that a record names itself")
+    feedback: int = Field(description="what was said of memories")
     unchanged: int
     failed: int
     skipped: dict[str, int] = Field(description="left out on purpose, by reason")
@@ -126,6 +146,8 @@ class RecordView(BaseModel):
     topics: list[str]
     aliases: list[str]
     salience: int
+    level: str = Field(description="passing, related, key or axis")
+    salience_source: str = Field(description="stated, imported, reviewed or default")
     date_start: str | None
     date_end: str | None
     date_precision: str
@@ -138,6 +160,18 @@ class RecordView(BaseModel):
     attrs: dict[str, Any]
 
 
+class FeedbackView(BaseModel):
+    """What a person said of a memory."""
+
+    id: str
+    verdict: str
+    capture: str
+    start: int
+    end: int
+    note: str | None
+    at: str
+
+
 class ShowResult(BaseModel):
     """A record, a capture or an attachment, with its links."""
 
@@ -147,6 +181,8 @@ class ShowResult(BaseModel):
     attachment: AttachmentView | None = None
     links: list[LinkView]
     versions: list[RecordView] = Field(description="older versions, oldest first")
+    feedback: list[FeedbackView] = Field(description="what was said of it, oldest first")
+    notes: list[str]
 
 
 class OriginView(BaseModel):
@@ -198,17 +234,6 @@ class EditResult(BaseModel):
     changed: bool
 
 
-class AddRecordResult(BaseModel):
-    """A new record; it is on disk when this is returned."""
-
-    record_id: str
-    version: int
-    etag: str
-    links: int = Field(description="to the words that it quotes and the records that it names")
-    fidelity: str = Field(description="sourced or summary_only: it follows from the quotes")
-    turn_id: str | None = Field(description="the turn whose ledger names it")
-
-
 class LinkResult(BaseModel):
     """A link that stands."""
 
@@ -216,16 +241,6 @@ class LinkResult(BaseModel):
     rel: str
     dst: str
     added: bool = Field(description="false when it was there before")
-
-
-class SupersedeResult(BaseModel):
-    """Which record holds now, and the newest version of the one that does not."""
-
-    old: str
-    new: str
-    version: int
-    etag: str
-    changed: bool
 
 
 class BuiltIndex(BaseModel):

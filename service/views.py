@@ -2,9 +2,10 @@
 
 from datetime import date, datetime
 
-from shiyi.service.responses import CaptureView, LinkView, ListItem, RecordView
+from shiyi.service.responses import CaptureView, FeedbackView, LinkView, ListItem, RecordView
 from shiyi.service.turn_responses import AttachmentView
-from shiyi.store import Attachment, Capture, Link, Record, Store
+from shiyi.store import Attachment, Capture, Feedback, Link, Record, Store
+from shiyi.store.salience import LEVELS, level_of
 
 _TITLE = 80  # characters of a capture shown in a list
 
@@ -24,6 +25,8 @@ def record_view(record: Record) -> RecordView:
         topics=list(record.topics),
         aliases=list(record.aliases),
         salience=record.salience,
+        level=LEVELS[level_of(record.salience)],
+        salience_source=record.salience_source,
         date_start=_iso(record.date_start),
         date_end=_iso(record.date_end),
         date_precision=record.date_precision,
@@ -85,6 +88,14 @@ def link_view(link: Link) -> LinkView:
         start=link.span_start if spanned else None,
         end=link.span_end if spanned else None,
     )
+
+
+def feedback_view(one: Feedback) -> FeedbackView:
+    """Return what is shown of feedback."""
+    return FeedbackView(
+        id=one.feedback_id, verdict=one.verdict, capture=one.capture_id, start=one.span_start,
+        end=one.span_end, note=one.note, at=one.created_at.isoformat(),
+    )  # fmt: skip
 
 
 def list_item_of(row: Record | Capture) -> ListItem:

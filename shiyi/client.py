@@ -56,6 +56,7 @@ class Scope:
         topics: Sequence[str] | None = None,
         aliases: Sequence[str] | None = None,
         salience: int | None = None,
+        level: int | None = None,
         date: str | None = None,
         phase: str | None = None,
         attrs: Mapping[str, Any] | None = None,
@@ -77,6 +78,7 @@ class Scope:
         topics: a topic; may be repeated.
         aliases: another name for it; may be repeated.
         salience: how much it matters, 0 to 100.
+        level: how much it matters, as a level: passing, related, key, axis.
         date: when it was: 2021, 2021-03, 2021-03-05 or 2021-03-05..2021-04-01.
         phase: the phase of life that it belongs to.
         attrs: what its kind has of its own, as a JSON object; null takes one away.
@@ -92,8 +94,8 @@ class Scope:
         """
         answer = self._call("remember", {
             "kind": kind, "layer": layer, "title": title, "gist": gist, "detail": detail,
-            "topics": topics, "aliases": aliases, "salience": salience, "date": date,
-            "phase": phase, "attrs": attrs, "text": text, "speaker": speaker,
+            "topics": topics, "aliases": aliases, "salience": salience, "level": level,
+            "date": date, "phase": phase, "attrs": attrs, "text": text, "speaker": speaker,
             "session": session, "turn": turn, "said_at": said_at, "words_only": words_only,
             "allow_secret": allow_secret, "key": key,
         })  # fmt: skip
@@ -670,6 +672,7 @@ class Scope:
         topics: Sequence[str] | None = None,
         aliases: Sequence[str] | None = None,
         salience: int | None = None,
+        level: int | None = None,
         date: str | None = None,
         phase: str | None = None,
         attrs: Mapping[str, Any] | None = None,
@@ -689,6 +692,7 @@ class Scope:
         topics: a topic; may be repeated.
         aliases: another name for it; may be repeated.
         salience: how much it matters, 0 to 100.
+        level: how much it matters, as a level: passing, related, key, axis.
         date: when it was: 2021, 2021-03, 2021-03-05 or 2021-03-05..2021-04-01.
         phase: the phase of life that it belongs to.
         attrs: what its kind has of its own, as a JSON object; null takes one away.
@@ -702,9 +706,9 @@ class Scope:
         """
         answer = self._call("edit", {
             "kind": kind, "layer": layer, "title": title, "gist": gist, "detail": detail,
-            "topics": topics, "aliases": aliases, "salience": salience, "date": date,
-            "phase": phase, "attrs": attrs, "id": id, "status": status, "reason": reason,
-            "if_match": if_match, "allow_secret": allow_secret, "key": key,
+            "topics": topics, "aliases": aliases, "salience": salience, "level": level,
+            "date": date, "phase": phase, "attrs": attrs, "id": id, "status": status,
+            "reason": reason, "if_match": if_match, "allow_secret": allow_secret, "key": key,
         })  # fmt: skip
         return cast("responses.EditResult", answer)
 
@@ -739,12 +743,15 @@ class Scope:
         topics: Sequence[str] | None = None,
         aliases: Sequence[str] | None = None,
         salience: int | None = None,
+        level: int | None = None,
         date: str | None = None,
         phase: str | None = None,
         attrs: Mapping[str, Any] | None = None,
         quotes: Sequence[Mapping[str, Any]] | None = None,
         summary_only: bool = False,
         turn: str | None = None,
+        date_precision: Literal["day", "month", "year", "range", "phase", "relative"] | None = None,
+        date_basis: Literal["stated", "source", "inferred"] | None = None,
         status: Status = "active",
         reason: str | None = None,
         allow_secret: bool = False,
@@ -760,6 +767,7 @@ class Scope:
         topics: a topic; may be repeated.
         aliases: another name for it; may be repeated.
         salience: how much it matters, 0 to 100.
+        level: how much it matters, as a level: passing, related, key, axis.
         date: when it was: 2021, 2021-03, 2021-03-05 or 2021-03-05..2021-04-01.
         phase: the phase of life that it belongs to.
         attrs: what its kind has of its own, as a JSON object; null takes one away.
@@ -767,6 +775,9 @@ class Scope:
             "end", or whole; may be repeated.
         summary_only: it rests on no words that are kept here.
         turn: the turn whose ledger names it; by default that of the words that it quotes.
+        date_precision: how exactly the date is known; as it is written by default.
+        date_basis: how the date is known: said in the words, the day of the source, or
+            inferred; read from the words that are quoted by default.
         status: its status.
         reason: why it was written.
         allow_secret: keep what looks like a password, key or token all the same; a person's
@@ -775,10 +786,11 @@ class Scope:
         """
         answer = self._call("add-record", {
             "kind": kind, "layer": layer, "title": title, "gist": gist, "detail": detail,
-            "topics": topics, "aliases": aliases, "salience": salience, "date": date,
-            "phase": phase, "attrs": attrs, "quotes": quotes, "summary_only": summary_only,
-            "turn": turn, "status": status, "reason": reason, "allow_secret": allow_secret,
-            "key": key,
+            "topics": topics, "aliases": aliases, "salience": salience, "level": level,
+            "date": date, "phase": phase, "attrs": attrs, "quotes": quotes,
+            "summary_only": summary_only, "turn": turn, "date_precision": date_precision,
+            "date_basis": date_basis, "status": status, "reason": reason,
+            "allow_secret": allow_secret, "key": key,
         })  # fmt: skip
         return cast("responses.AddRecordResult", answer)
 
@@ -808,6 +820,7 @@ class Scope:
         new: str,
         *,
         reason: str | None = None,
+        source: Mapping[str, Any] | None = None,
         if_match: str | None = None,
         key: str | None = None,
     ) -> "responses.SupersedeResult":
@@ -816,13 +829,273 @@ class Scope:
         old: the id of a record, or the name that its source gave it.
         new: the id of a record, or the name that its source gave it.
         reason: why the new one holds.
+        source: the words that say so, as {"capture": id} with "text", or with "start" and
+            "end", or whole.
         if_match: the etag that the old one must have.
         key: idempotency key: a repeat returns the first result.
         """
         answer = self._call("supersede", {
-            "old": old, "new": new, "reason": reason, "if_match": if_match, "key": key,
+            "old": old, "new": new, "reason": reason, "source": source, "if_match": if_match,
+            "key": key,
         })  # fmt: skip
         return cast("responses.SupersedeResult", answer)
+
+    def contradict(
+        self,
+        record: str,
+        other: str,
+        *,
+        reason: str,
+        source: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> "responses.ContradictResult":
+        """Say that two records cannot both be so, and why; both stay as they are.
+
+        record: the id of a record, or the name that its source gave it.
+        other: the id of a record, or the name that its source gave it.
+        reason: why they cannot both be so.
+        source: the words that say so, as {"capture": id} with "text", or with "start" and
+            "end", or whole.
+        key: idempotency key: a repeat returns the first result.
+        """
+        answer = self._call("contradict", {
+            "record": record, "other": other, "reason": reason, "source": source, "key": key,
+        })  # fmt: skip
+        return cast("responses.ContradictResult", answer)
+
+    def conflicts(
+        self,
+        *,
+        settled: bool = False,
+        limit: int = 20,
+    ) -> "responses.ConflictsResult":
+        """Show both sides of what contradicts, with dates, sources and the difference.
+
+        settled: also pairs of which one side holds no longer.
+        limit: the most pairs.
+        """
+        answer = self._call("conflicts", {
+            "settled": settled, "limit": limit,
+        })  # fmt: skip
+        return cast("responses.ConflictsResult", answer)
+
+    def current(
+        self,
+        *,
+        as_of: str | None = None,
+        of: str | None = None,
+        limit: int = 100,
+    ) -> "responses.CurrentResult":
+        """Show the states that cover a day, before anybody tells how things are.
+
+        as_of: the day, month or year in question; today by default.
+        of: whose states: an entity, or "self"; of everybody by default.
+        limit: the most states.
+        """
+        answer = self._call("current", {
+            "as_of": as_of, "of": of, "limit": limit,
+        })  # fmt: skip
+        return cast("responses.CurrentResult", answer)
+
+    def footprint(
+        self,
+        text: str,
+        *,
+        quotes: Sequence[Mapping[str, Any]] | None = None,
+        date: str | None = None,
+        level: int = 0,
+        key: str | None = None,
+    ) -> "responses.FootprintResult":
+        """Keep that something was done; the same activity is versioned, not added again.
+
+        text: what was done, in a few words.
+        quotes: the words that say so, as {"capture": id} with "text", or with "start" and
+            "end", or whole; may be repeated.
+        date: when; by default the day of the words, or else today.
+        level: how much it matters, 0 or 1.
+        key: idempotency key: a repeat returns the first result.
+        """
+        answer = self._call("footprint", {
+            "text": text, "quotes": quotes, "date": date, "level": level, "key": key,
+        })  # fmt: skip
+        return cast("responses.FootprintResult", answer)
+
+    def feedback(
+        self,
+        target: str,
+        verdict: Literal["helpful", "missed", "corrected", "unclear"],
+        *,
+        evidence: Mapping[str, Any],
+        trace: str | None = None,
+        note: str | None = None,
+        key: str | None = None,
+    ) -> "responses.FeedbackResult":
+        """Keep what a person said of a memory or an answer, in their own words.
+
+        target: a record, a capture, or the trace of an answer.
+        verdict: what was said of it.
+        evidence: the words in which it was said, as {"capture": id} with "text", or with
+            "start" and "end", or whole.
+        trace: the answer in which it was shown.
+        note: what to make of it.
+        key: idempotency key: a repeat returns the first result.
+        """
+        answer = self._call("feedback", {
+            "target": target, "verdict": verdict, "evidence": evidence, "trace": trace,
+            "note": note, "key": key,
+        })  # fmt: skip
+        return cast("responses.FeedbackResult", answer)
+
+    def followup_list(
+        self,
+        *,
+        closed: bool = False,
+        now: str | None = None,
+        limit: int = 50,
+    ) -> "responses.FollowupListResult":
+        """List what is to be come back to, the most overdue first.
+
+        closed: also those that are closed.
+        now: when it is asked, ISO 8601: what is due is counted from it.
+        limit: the most in the list.
+        """
+        answer = self._call("followup list", {
+            "closed": closed, "now": now, "limit": limit,
+        })  # fmt: skip
+        return cast("responses.FollowupListResult", answer)
+
+    def followup_close(
+        self,
+        id: str,
+        outcome: Literal["answered", "declined", "resolved"],
+        *,
+        note: str,
+        if_match: str | None = None,
+        key: str | None = None,
+    ) -> "responses.EditResult":
+        """Close a follow-up with what came of it.
+
+        id: the id of a record, or the name that its source gave it.
+        outcome: how it ended.
+        note: what came of it.
+        if_match: the etag that the newest version must have.
+        key: idempotency key: a repeat returns the first result.
+        """
+        answer = self._call("followup close", {
+            "id": id, "outcome": outcome, "note": note, "if_match": if_match, "key": key,
+        })  # fmt: skip
+        return cast("responses.EditResult", answer)
+
+    def entity_merge(
+        self,
+        old: str,
+        into: str,
+        *,
+        reason: str | None = None,
+        if_match: str | None = None,
+        key: str | None = None,
+    ) -> "responses.EntityResult":
+        """Let one entity stand for another, whose links and names it then has.
+
+        old: the id of a record, or the name that its source gave it.
+        into: the id of a record, or the name that its source gave it.
+        reason: why they are one.
+        if_match: the etag that the old one must have.
+        key: idempotency key: a repeat returns the first result.
+        """
+        answer = self._call("entity merge", {
+            "old": old, "into": into, "reason": reason, "if_match": if_match, "key": key,
+        })  # fmt: skip
+        return cast("responses.EntityResult", answer)
+
+    def entity_split(
+        self,
+        id: str,
+        *,
+        reason: str | None = None,
+        if_match: str | None = None,
+        key: str | None = None,
+    ) -> "responses.EntityResult":
+        """Let an entity that was merged stand for itself again.
+
+        id: the id of a record, or the name that its source gave it.
+        reason: why they are two.
+        if_match: the etag that it must have.
+        key: idempotency key: a repeat returns the first result.
+        """
+        answer = self._call("entity split", {
+            "id": id, "reason": reason, "if_match": if_match, "key": key,
+        })  # fmt: skip
+        return cast("responses.EntityResult", answer)
+
+    def review(
+        self,
+        *,
+        turn: str | None = None,
+        maintenance: bool = False,
+        window: str | None = None,
+        as_of: str | None = None,
+        now: str | None = None,
+        format: Literal["json", "markdown"] = "markdown",
+        resume: str | None = None,
+        deep: bool = False,
+        budget: int = 4_000,
+    ) -> "responses.ReviewResult":
+        """Say what is owed: what was corrected, is due, unnamed, unsourced, undated.
+
+        turn: the turn that it is asked under; refused until its words are captured.
+        maintenance: ask under the turn all the same; the trace says so.
+        window: only what happened then: 2025-03, 2025-03:2025-08, 2025-03:, :2024, a phase.
+        as_of: the records as they stood at the end of a day, or at an instant.
+        now: when it is asked, ISO 8601: what is due is counted from it.
+        format: what is counted and printed.
+        resume: the cursor of the answer before.
+        deep: with the records of each debt.
+        budget: the most tokens that the answer may cost; at least 200.
+        """
+        answer = self._call("review", {
+            "turn": turn, "maintenance": maintenance, "window": window, "as_of": as_of,
+            "now": now, "format": format, "resume": resume, "deep": deep, "budget": budget,
+        })  # fmt: skip
+        return cast("responses.ReviewResult", answer)
+
+    def starters(
+        self,
+        *,
+        now: str | None = None,
+    ) -> "responses.StartersResult":
+        """Propose one thing to begin with: the most overdue follow-up, or one real gap.
+
+        now: when it is asked, ISO 8601: what is due is counted from it.
+        """
+        answer = self._call("starters", {
+            "now": now,
+        })  # fmt: skip
+        return cast("responses.StartersResult", answer)
+
+    def salience_review(
+        self,
+        *,
+        days: int = 90,
+        ids: Sequence[str] | None = None,
+        apply: bool = False,
+        now: str | None = None,
+        limit: int = 50,
+        key: str | None = None,
+    ) -> "responses.SalienceReviewResult":
+        """Propose which unconfirmed weights to lower; lower those that are named.
+
+        days: not confirmed for so many days.
+        ids: with apply: a record to lower; may be repeated.
+        apply: lower those that are named.
+        now: when it is asked, ISO 8601.
+        limit: the most proposals.
+        key: idempotency key: a repeat returns the first result.
+        """
+        answer = self._call("salience review", {
+            "days": days, "ids": ids, "apply": apply, "now": now, "limit": limit, "key": key,
+        })  # fmt: skip
+        return cast("responses.SalienceReviewResult", answer)
 
     def export(
         self,

@@ -15,6 +15,7 @@ from shiyi.render_eval import (
     render_eval_label,
     render_eval_run,
 )
+from shiyi.render_record import RECORD_RENDERERS
 from shiyi.render_safety import MARKS, render_backup, render_restore, render_validate
 from shiyi.render_tokens import render_token_create, render_token_list, render_token_revoke
 from shiyi.render_trace import render_absence, render_origins, render_trace
@@ -33,7 +34,6 @@ from shiyi.retrieval.packing import Budgeted
 from shiyi.retrieval.results import Hit, Passage
 from shiyi.service.operations import Operation
 from shiyi.service.responses import (
-    AddRecordResult,
     CalibrateResult,
     DoctorResult,
     EditResult,
@@ -49,7 +49,6 @@ from shiyi.service.responses import (
     SessionCheckResult,
     ShowResult,
     StatusResult,
-    SupersedeResult,
     ValidateResult,
     VersionResult,
 )
@@ -123,6 +122,8 @@ def _import(answer: ImportResult) -> str:
         lines = [counts]
         if answer.links:
             lines.append(f"{counted(answer.links, 'links')} added between records.")
+        if answer.feedback:
+            lines.append(f"{answer.feedback} times feedback on them.")
     lines += [f"  left out: {count} × {reason}" for reason, count in answer.skipped.items()]
     lines += [f"  {error}" for error in answer.errors[:_ERRORS_SHOWN]]
     if answer.failed > _ERRORS_SHOWN:
@@ -136,7 +137,7 @@ def _import(answer: ImportResult) -> str:
 
 
 def _nothing_to_import(answer: ImportResult) -> bool:
-    kept = answer.captures or answer.records or answer.links
+    kept = answer.captures or answer.records or answer.links or answer.feedback
     return not (kept or answer.unchanged or answer.failed)
 
 
@@ -240,7 +241,10 @@ def _show(answer: ShowResult) -> str:
             lines.append(f"{link.rel} → {link.dst}{span}")
         else:
             lines.append(f"{link.rel} ← {link.src}{span}")
-    return "\n".join(lines)
+    said = [
+        f"feedback       {one.verdict}, {one.at[:10]}, {one.capture}" for one in answer.feedback
+    ]
+    return "\n".join([*lines, *said, *answer.notes])
 
 
 def _fields(fields: dict[str, Any]) -> list[str]:
@@ -270,19 +274,9 @@ def _edit(answer: EditResult) -> str:
     return f"{answer.record_id} is at version {answer.version} (etag {answer.etag})."
 
 
-def _add_record(answer: AddRecordResult) -> str:
-    return f"{answer.record_id} is kept with {counted(answer.links, 'links')} (etag {answer.etag})."
-
-
 def _link(answer: LinkResult) -> str:
     state = "is tied" if answer.added else "was tied before"
     return f"{answer.src} {state}: {answer.rel} {answer.dst}."
-
-
-def _supersede(answer: SupersedeResult) -> str:
-    if not answer.changed:
-        return f"{answer.new} holds instead of {answer.old} already."
-    return f"{answer.new} holds instead of {answer.old}, now at version {answer.version}."
 
 
 def _reindex(answer: ReindexResult) -> str:
@@ -367,13 +361,13 @@ _RENDERERS: dict[str, Callable[[Any], str]] = {
     "RecallResult": _budgeted,
     "RoutingResult": _budgeted,
     "SurveyResult": _budgeted,
+    "ReviewResult": _budgeted,
     "ShowResult": _show,
     "ListResult": _list,
     "OriginsResult": render_origins,
     "EditResult": _edit,
-    "AddRecordResult": _add_record,
     "LinkResult": _link,
-    "SupersedeResult": _supersede,
+    **RECORD_RENDERERS,
     "ReindexResult": _reindex,
     "StatusResult": _status,
     "DoctorResult": _doctor,

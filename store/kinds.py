@@ -24,3 +24,4 @@ RELATIONS: tuple[str, ...] = (
     "quotes", "mentions", "supersedes", "contradicts", "supports", "alternative_to", "precedes",
     "member_of", "promoted_to", "merged_into", "redirects_to", "about",
 )  # fmt: skip
+VERDICTS: tuple[str, ...] = ("helpful", "missed", "corrected", "unclear")

@@ -167,6 +167,15 @@ MIGRATIONS: Migrations = (
         )
         """,
         "CREATE INDEX feedback_by_target ON feedback (target_id)",
+        # What was corrected, by the SHA-256 of its folded words: found when it is said again.
+        """
+        CREATE TABLE corrected (
+            scope VARCHAR NOT NULL,
+            claim VARCHAR NOT NULL,
+            record_id VARCHAR NOT NULL
+        )
+        """,
+        "CREATE INDEX corrected_by_claim ON corrected (claim)",
         """
         CREATE TABLE tombstones (
             scope VARCHAR NOT NULL,

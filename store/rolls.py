@@ -14,6 +14,7 @@ from shiyi.store.kinds import DATE_PRECISIONS, KINDS, LAYERS, STATUSES
 
 NO_DAY = -(2**31)  # days since 1970 of what has no date
 NEVER = 2**63 - 1  # microseconds since 1970
+_MARK = '"redirects_to":'  # stands in the attrs of an entity that was merged
 _LINKS = "SELECT src, rel, dst FROM links WHERE scope = $scope"
 # The links of one source stand in the order of its changes.
 _LINKS_THEN = """
@@ -35,6 +36,16 @@ _LINKS_THEN = """
     ) AS version ON version.src = link.src AND version.changed_at = written.changed_at
     WHERE coalesce(version.updated_at, written.changed_at) <= $as_of
 """
+# The links in which each entity that was merged is the one that stands for it.
+_REDIRECTED = """
+    SELECT coalesce(source.final, link.src) AS src, link.rel,
+        coalesce(target.final, link.dst) AS dst
+    FROM ({links}) AS link
+    LEFT JOIN (SELECT unnest($olds) AS old, unnest($finals) AS final) AS source
+        ON source.old = link.src
+    LEFT JOIN (SELECT unnest($olds) AS old, unnest($finals) AS final) AS target
+        ON target.old = link.dst
+"""
 _ROLL = """
     SELECT record_id AS id, (list_position($kinds, kind) - 1)::UTINYINT AS kind,
            (list_position($layers, layer) - 1)::UTINYINT AS layer,
@@ -55,7 +66,8 @@ _PHASES = """
 """
 # Few records have a second version, so the later ones are a small set to take away.
 _STANDING = """
-    SELECT record_id, kind, status, title, gist, detail, topics, aliases, salience, attrs
+    SELECT record_id, kind, status, title, gist, detail, topics, aliases, salience, attrs,
+        salience_source, updated_at
     FROM records AS head WHERE scope = $scope {then} AND NOT EXISTS (
         SELECT 1 FROM records AS later WHERE later.scope = $scope AND later.version > 1
             AND later.record_id = head.record_id AND later.version > head.version {then_later}
@@ -77,11 +89,34 @@ _TOPIC_COUNTS = f"""
 """  # noqa: S608
 _NAMES = f"""
     SELECT record_id, title, aliases FROM ({_STANDING})
-    WHERE kind = $kind AND status = 'active' ORDER BY salience DESC, record_id
+    WHERE kind = $kind AND (status = 'active' OR contains(attrs, $redirect))
+    ORDER BY salience DESC, record_id
 """  # noqa: S608
 _ATTRIBUTES = f"""
     SELECT record_id, json_extract_string(attrs, $paths)
     FROM ({_STANDING}) WHERE attrs <> '{{{{}}}}' AND list_contains($kinds, kind) ORDER BY record_id
+"""  # noqa: S608
+_REDIRECTS = f"""
+    SELECT record_id, json_extract_string(attrs, '$.redirects_to')
+    FROM ({_STANDING}) WHERE kind = 'entity' AND contains(attrs, $redirect) ORDER BY record_id
+"""  # noqa: S608
+# Of each record that quotes: whether no words behind it are exact, and whether none are its own.
+_BEHIND = """
+    SELECT link.src, bool_and(capture.fidelity = 'summary_only'),
+        bool_and(capture.fidelity = 'external_material'
+            OR list_contains($others, lower(capture.speaker)))
+    FROM ({links}) AS link
+    JOIN captures AS capture ON capture.scope = $scope AND capture.capture_id = link.dst
+    WHERE link.rel = 'quotes' GROUP BY link.src ORDER BY link.src
+"""
+_UNCONFIRMED = f"""
+    SELECT record_id FROM ({_STANDING})
+    WHERE status = 'active' AND list_contains($sources, salience_source) AND salience >= $least
+        AND updated_at <= $before AND NOT list_contains($kept, kind)
+        AND record_id NOT IN (
+            SELECT target_id FROM feedback WHERE scope = $scope AND verdict = 'helpful')
+        AND record_id NOT IN (SELECT dst FROM links WHERE scope = $scope AND rel = 'supports')
+    ORDER BY salience DESC, record_id
 """  # noqa: S608
 _EDGES = """
     SELECT DISTINCT src, rel, dst FROM ({links}) WHERE list_contains($rels, rel) ORDER BY ALL
@@ -129,8 +164,11 @@ class Rolls:
     def names(
         self, scope: str, kind: str, as_of: datetime | None = None
     ) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the id, and the title and aliases, of each active record of a kind."""
-        rows = self._rows(_NAMES, scope, as_of, kind=kind)
+        """Return the id, and the title and aliases, of each active record of a kind.
+
+        An entity that was merged into another one keeps its names, and is among them.
+        """
+        rows = self._rows(_NAMES, scope, as_of, kind=kind, redirect=_MARK)
         return [(id_, (title, *aliases)) for id_, title, aliases in rows]
 
     def with_words(self, scope: str, pattern: str, as_of: datetime | None = None) -> list[str]:
@@ -151,26 +189,72 @@ class Rolls:
         rows = self._rows(_ATTRIBUTES, scope, as_of, kinds=list(kinds), paths=paths)
         return {id_: tuple(values) for id_, values in rows}
 
+    def redirects(self, scope: str, as_of: datetime | None = None) -> dict[str, str]:
+        """Return for each entity that was merged the one that stands for it, at the last."""
+        rows = self._rows(_REDIRECTS, scope, as_of, redirect=_MARK)
+        next_ = {id_: target for id_, target in rows if target is not None}
+        found = {}
+        for id_, target in next_.items():
+            seen, last = {id_}, target
+            while last in next_ and last not in seen:
+                seen.add(last)
+                last = next_[last]
+            if last not in seen:  # what goes round in a circle stands for itself
+                found[id_] = last
+        return found
+
+    def unconfirmed(
+        self, scope: str, sources: Sequence[str], kept: Sequence[str], least: int, before: datetime
+    ) -> list[str]:
+        """Return the active records whose salience, of these sources, nothing has confirmed.
+
+        Those unchanged since `before`, of at least some salience and not of the kinds that are
+        kept, which nobody found helpful and no record supports; most salient first.
+        """
+        values = {"sources": list(sources), "kept": list(kept), "least": least}
+        rows = self._rows(_UNCONFIRMED, scope, None, **values, before=naive(before))
+        return [row[0] for row in rows]
+
+    def behind(
+        self, scope: str, others: Sequence[str], as_of: datetime | None = None
+    ) -> dict[str, tuple[bool, bool]]:
+        """Return for each record that quotes: is nothing behind it exact, is it all by others.
+
+        others: speakers, in small letters, who are not the person.
+        """
+        rows = self._rows(_BEHIND, scope, as_of, others=list(others))
+        return {id_: (bool(inexact), bool(foreign)) for id_, inexact, foreign in rows}
+
     def edges(
         self, scope: str, rels: Sequence[str], as_of: datetime | None = None
     ) -> list[tuple[str, str, str]]:
         """Return the links of these relations as (src, rel, dst), each edge once."""
-        rows = self._rows(_EDGES, scope, as_of, rels=list(rels))
+        rows = self._linked(_EDGES, scope, as_of, rels=list(rels))
         return [(src, rel, dst) for src, rel, dst in rows]
 
     def arrivals(
         self, scope: str, rels: Sequence[str], as_of: datetime | None = None
     ) -> dict[str, int]:
         """Return of how many sources such links arrive at each target."""
-        return dict(self._rows(_ARRIVALS, scope, as_of, rels=list(rels)))
+        return dict(self._linked(_ARRIVALS, scope, as_of, rels=list(rels)))
 
     def sources(
         self, scope: str, ids: Sequence[str], rels: Sequence[str], as_of: datetime | None = None
     ) -> list[str]:
         """Return the sources of such links to any of `ids`."""
         return [
-            row[0] for row in self._rows(_SOURCES, scope, as_of, ids=list(ids), rels=list(rels))
+            row[0] for row in self._linked(_SOURCES, scope, as_of, ids=list(ids), rels=list(rels))
         ]
+
+    def _linked(
+        self, query: str, scope: str, as_of: datetime | None, **values: Any
+    ) -> list[tuple[Any, ...]]:
+        """Run a query over links, which lead through the redirects of merged entities."""
+        redirects = self.redirects(scope, as_of)
+        if redirects:
+            query = query.replace("{links}", _REDIRECTED)
+            values |= {"olds": list(redirects), "finals": list(redirects.values())}
+        return self._rows(query, scope, as_of, **values)
 
     def _rows(
         self, query: str, scope: str, as_of: datetime | None, **values: Any

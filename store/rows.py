@@ -101,9 +101,29 @@ class Link:
     attrs: Attributes = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback:
+    """What a person said about a record, a capture or an answer; never changed.
+
+    verdict: one of `kinds.VERDICTS`. The evidence is a span of a capture, in code points.
+    trace_id is the answer in which it was shown, if that is known.
+    """
+
+    scope: str
+    feedback_id: str
+    verdict: str
+    target_id: str
+    capture_id: str
+    span_start: int
+    span_end: int
+    trace_id: str | None = None
+    note: str | None = None
+    created_at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One step of the feed. what: one of SEARCHED, `turn` (its steps) or `attachment`."""
+    """One step of the feed. what: one of SEARCHED, `turn` (its steps), `attachment`, `feedback`."""
 
     seq: int
     scope: str

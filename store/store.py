@@ -12,6 +12,8 @@ from shiyi.core.closable import Closable
 from shiyi.core.errors import ConflictError, HomeError
 from shiyi.core.ids import derived_id
 from shiyi.store import captures as _captures
+from shiyi.store import corrected as _corrected
+from shiyi.store import feedback as _feedback
 from shiyi.store import heads as _heads
 from shiyi.store import links as _links
 from shiyi.store import records as _records
@@ -23,7 +25,7 @@ from shiyi.store.heads import HeadFilter, Phase
 from shiyi.store.home import prepare_home
 from shiyi.store.lease import Lease
 from shiyi.store.rolls import Rolls
-from shiyi.store.rows import Capture, Change, Link, Record, encode_json, json_sha256
+from shiyi.store.rows import Capture, Change, Feedback, Link, Record, encode_json, json_sha256
 from shiyi.store.snapshot import Snapshots
 from shiyi.store.transaction import SessionEnds, Transaction
 from shiyi.store.turns import Turns
@@ -284,6 +286,24 @@ class Store(Closable):
     def iterate_links(self, scope: str) -> Iterator[Link]:
         """Yield every link of the scope, ordered by its source."""
         return _links.iterate_links(self._database, scope)
+
+    def redirects(self, scope: str, *, as_of: datetime | None = None) -> dict[str, str]:
+        """Return for each entity that was merged the one that stands for it, at the last."""
+        return self.rolls.redirects(scope, as_of)
+
+    def feedback(
+        self, scope: str, targets: Sequence[str] | None = None, *, verdict: str | None = None
+    ) -> list[Feedback]:
+        """Return the feedback of the scope, on `targets` and of `verdict` when given."""
+        return _feedback.find_feedback(self._database, scope, targets, verdict)
+
+    def iterate_feedback(self, scope: str) -> Iterator[Feedback]:
+        """Yield all feedback of the scope, by id."""
+        return _feedback.iterate_feedback(self._database, scope)
+
+    def corrected(self, scope: str, claim: str) -> list[str]:
+        """Return the records that were corrected and whose folded words have this SHA-256."""
+        return _corrected.find_corrected(self._database, scope, claim)
 
     def scopes(self) -> list[str]:
         """Return the names of the scopes, in order."""

@@ -7,11 +7,13 @@ from datetime import datetime
 from shiyi.core.errors import UsageError
 from shiyi.core.ids import new_id
 from shiyi.store import captures as _captures
+from shiyi.store import corrected as _corrected
+from shiyi.store import feedback as _feedback
 from shiyi.store import links as _links
 from shiyi.store import records as _records
 from shiyi.store.attachments import Attachment, insert_attachment
 from shiyi.store.database import Database, naive
-from shiyi.store.rows import Capture, Change, Link, Record
+from shiyi.store.rows import Capture, Change, Feedback, Link, Record
 from shiyi.store.turns import Entry, Receipt, insert_entries, insert_receipt
 
 _INSERT_CHANGES = """
@@ -92,6 +94,17 @@ class Transaction:
         insert_attachment(self._database, attachment)
         self._changes.append(("attachment", attachment.attachment_id, 1))
 
+    def add_feedback(self, feedback: Sequence[Feedback]) -> int:
+        """Append feedback and return how much was new; what is there already is left alone."""
+        self._check_scope(feedback)
+        added = _feedback.insert_feedback(self._database, self.scope, feedback)
+        self._changes += [("feedback", one.feedback_id, 0) for one in added]
+        return len(added)
+
+    def note_corrected(self, claims: Sequence[tuple[str, str]]) -> None:
+        """Note what was corrected, as (SHA-256 of its folded words, record), to know it again."""
+        _corrected.insert_corrected(self._database, self.scope, claims)
+
     def append_changes(self) -> list[Change]:
         """Append the changes and return them."""
         changes = [
@@ -105,7 +118,7 @@ class Transaction:
         return changes
 
     def _check_scope(
-        self, rows: Sequence[Capture | Record | Link | Receipt | Entry | Attachment]
+        self, rows: Sequence[Capture | Record | Link | Receipt | Entry | Attachment | Feedback]
     ) -> None:
         if any(row.scope != self.scope for row in rows):
             raise UsageError("What one write adds belongs to its one scope; nothing was changed.")

@@ -14,6 +14,7 @@ from shiyi.lifecycle.readers.detect import FORMATS, check_format, check_there, d
 from shiyi.lifecycle.readers.exports import export_items, export_size
 from shiyi.lifecycle.readers.items import (
     CaptureItem,
+    FeedbackItem,
     Item,
     Kept,
     LineError,
@@ -29,6 +30,7 @@ from shiyi.lifecycle.readers.source import OnBytes, Reading
 __all__ = [
     "FORMATS",
     "CaptureItem",
+    "FeedbackItem",
     "Item",
     "Kept",
     "LineError",

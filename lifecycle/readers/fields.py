@@ -7,13 +7,12 @@ from typing import Any
 from shiyi.core.dates import DayRange, parse_day_range, parse_timestamp
 from shiyi.core.errors import UsageError
 from shiyi.core.ids import MAX_EXTERNAL_ID
+from shiyi.store.salience import LEVELS, salience_of
 
 _TYPES = {
     bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list",
     dict: "an object",
 }  # fmt: skip
-# A level of salience stands for the middle of its band.
-_SALIENCE_OF_LEVEL = (15, 45, 70, 90)
 _MAX_SALIENCE = 100
 
 
@@ -108,7 +107,7 @@ class Fields:
         if not 0 <= value <= _MAX_SALIENCE:
             raise UsageError(f"{name} is a level from 0 to 3 or a number up to {_MAX_SALIENCE}.")
         number = int(value)
-        return _SALIENCE_OF_LEVEL[number] if number < len(_SALIENCE_OF_LEVEL) else number
+        return salience_of(number) if number < len(LEVELS) else number
 
     def rest(self) -> dict[str, Any]:
         """Take everything that is left; the fields of an `attrs` object join it."""

@@ -107,6 +107,28 @@ class LinkItem:
         return self.src
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackItem:
+    """What a person said of a record, a capture or an answer, with the span that says so."""
+
+    key: str
+    verdict: str
+    target: str
+    capture: str
+    start: int
+    end: int
+    at: datetime
+    trace: str | None = None
+    note: str | None = None
+    scope: str | None = None
+    place: str | None = field(default=None, compare=False)
+
+    @property
+    def external_id(self) -> str:
+        """The name by which an error can point at it."""
+        return self.key
+
+
 @dataclass(frozen=True, slots=True)
 class LineError:
     """Something that could not be read. The reason never repeats the stored text.
@@ -136,5 +158,5 @@ class Skipped:
     count: int
 
 
-Kept = CaptureItem | RecordItem | LinkItem
+Kept = CaptureItem | RecordItem | LinkItem | FeedbackItem
 Item = Kept | LineError | Skipped

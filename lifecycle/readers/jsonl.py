@@ -10,7 +10,7 @@ from shiyi.core.text import check_text
 from shiyi.lifecycle.readers.fields import Fields, midnight, short_form, wrong_type
 from shiyi.lifecycle.readers.folder import file_size
 from shiyi.lifecycle.readers.identity import Occurrences, Seen, hashed_key
-from shiyi.lifecycle.readers.items import CaptureItem, Item, LinkItem, RecordItem
+from shiyi.lifecycle.readers.items import CaptureItem, FeedbackItem, Item, LinkItem, RecordItem
 from shiyi.lifecycle.readers.lines import items_of_lines
 from shiyi.lifecycle.readers.quotes import quote_of
 from shiyi.lifecycle.readers.source import (
@@ -29,10 +29,11 @@ from shiyi.store.kinds import (
     ORIGINS,
     RELATIONS,
     STATUSES,
+    VERDICTS,
 )
 from shiyi.store.rows import encode_json
 
-ARCHIVE = ("captures.jsonl", "records.jsonl", "structure.jsonl")
+ARCHIVE = ("captures.jsonl", "records.jsonl", "structure.jsonl", "feedback.jsonl")
 _BESIDE = ("*.jsonl", "*.tsv")
 _DEFAULT_LAYER = "core"
 
@@ -98,9 +99,11 @@ class JsonlReader:
             return self._record(fields, content)
         if form == "link":
             return _link(fields)
+        if form == "feedback":
+            return _feedback(fields)
         raise UsageError(
-            'type is "capture", "record" or "link"; without it, a line with text is a capture and '
-            "one with kind is a record."
+            'type is "capture", "record", "link" or "feedback"; without it, a line with text is a '
+            "capture and one with kind is a record."
         )
 
     def _capture(self, fields: Fields, name: str) -> CaptureItem | None:
@@ -181,6 +184,20 @@ def _dates(fields: Fields) -> dict[str, Any]:
         "date_precision": fields.choice("date_precision", DATE_PRECISIONS, precision),
         "date_basis": fields.choice("date_basis", DATE_BASES, basis),
     }
+
+
+def _feedback(fields: Fields) -> FeedbackItem:
+    id_, target, capture = fields.name("id"), fields.name("target"), fields.name("capture")
+    start, end, at = fields.take("start"), fields.take("end"), fields.instant("at")
+    if id_ is None or target is None or capture is None or at is None:
+        raise UsageError("Feedback has an id, a target, a capture and the time at which it came.")
+    if any(isinstance(one, bool) or not isinstance(one, int) for one in (start, end)):
+        raise UsageError("Feedback quotes its capture from start to end, whole numbers.")
+    return FeedbackItem(
+        key=id_, verdict=fields.choice("verdict", VERDICTS), target=target, capture=capture,
+        start=start, end=end, trace=fields.name("trace"), note=fields.text("note"), at=at,
+        scope=fields.name("scope"),
+    )  # fmt: skip
 
 
 def _link(fields: Fields) -> LinkItem:

@@ -4,8 +4,8 @@ Good for: dates, offsets, seasons, festivals and school holidays in Chinese of b
 English. Not for: what only the speaker can date (大二那年, when I was a kid); it is left unread.
 """
 
-from shiyi.retrieval.when.door import read_times
+from shiyi.retrieval.when.door import may_have_times, read_times
 from shiyi.retrieval.when.reading import Reading
 from shiyi.retrieval.when.spans import Interval
 
-__all__ = ["Interval", "Reading", "read_times"]
+__all__ = ["Interval", "Reading", "may_have_times", "read_times"]

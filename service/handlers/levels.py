@@ -24,18 +24,32 @@ from shiyi.store.kinds import STATUSES
 def handle_probe(session: Session, scope: str, request: ask.ProbeRequest) -> answer.ProbeResult:
     """Read cards by questions, by ids, or both."""
     meant, moment = _meant(session, scope, request), _moment(session, scope, request)
+    ids, merged = _through(session, scope, meant.ids, request.as_of)
     with Tracing(session, "probe", scope, request) as trace:
         found = probe(
             session.indexes, session.store, scope,
             Probe(
                 queries=[_at(query, moment) for query in _queries(session, scope, request)],
-                ids=meant.ids, unknown=meant.unknown,
+                ids=ids, unknown=meant.unknown,
                 budget=request.budget, format=request.format, resume=request.resume,
-                order=request.order, notes=_notes(session, scope), moment=moment,
+                order=request.order, notes=[*_notes(session, scope), *merged], moment=moment,
             ),
             get_counter(session.settings.tokens), trace,
         )  # fmt: skip
         return trace.answer(found)
+
+
+def _through(
+    session: Session, scope: str, ids: list[str], as_of: str | None
+) -> tuple[list[str], list[str]]:
+    """Return ids, of merged entities those that stand for them, and a note on each of these."""
+    if not ids:
+        return [], []
+    then = parse_as_of(as_of) if as_of else None
+    redirects = session.store.redirects(scope, as_of=then)
+    last = dict.fromkeys(redirects.get(id_, id_) for id_ in ids)
+    notes = [f"{id_} was merged into {redirects[id_]}." for id_ in ids if id_ in redirects]
+    return list(last), notes
 
 
 def _moment(session: Session, scope: str, request: ask.ProbeRequest) -> Moment:

@@ -18,8 +18,11 @@ from shiyi.retrieval.listing import Page
 from shiyi.retrieval.maps import Desk, routing, survey
 from shiyi.retrieval.packing import fingerprint_of
 from shiyi.retrieval.query import Query
+from shiyi.retrieval.review import review
 from shiyi.retrieval.search import find
 from shiyi.retrieval.short_ids import ShortIds
+from shiyi.retrieval.starters import starter
+from shiyi.retrieval.trace import SILENT, Tracer
 from shiyi.retrieval.window import parse_window
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
@@ -29,7 +32,14 @@ from shiyi.service.tracing import Tracing
 from shiyi.store.kinds import DURABLE_LAYERS
 from shiyi.store.rolls import NO_DAY
 
-_Asked = ask.SurveyRequest | ask.RoutingRequest | ask.CatalogRequest | ask.RecallRequest
+_Asked = (
+    ask.SurveyRequest
+    | ask.RoutingRequest
+    | ask.CatalogRequest
+    | ask.RecallRequest
+    | ask.ReviewRequest
+)
+_NOTHING = "Nothing is overdue and no gap is left that a question could close."
 
 
 def handle_survey(session: Session, scope: str, request: ask.SurveyRequest) -> answer.SurveyResult:
@@ -50,6 +60,30 @@ def handle_routing(
         domain = find_domain(desk.store, desk.standing, request.about, id_)
         lean = _lean(session, desk, request.about, request.now) if domain is None else None
         return trace.answer(routing(desk, domain, lean))
+
+
+def handle_review(session: Session, scope: str, request: ask.ReviewRequest) -> answer.ReviewResult:
+    """Look at what is owed."""
+    with Tracing(session, "review", scope, request) as trace:
+        return trace.answer(review(_desk(session, scope, request, trace), deep=request.deep))
+
+
+def handle_starters(
+    session: Session, scope: str, request: ask.StartersRequest
+) -> answer.StartersResult:
+    """Propose the one thing to begin with."""
+    missing = session.notes_on(scope)
+    asked = ask.SurveyRequest.model_validate({"now": request.now})
+    found = None if missing else starter(_desk(session, scope, asked, SILENT))
+    if found is None:
+        notes = missing or [_NOTHING]
+        return answer.StartersResult(
+            scope=scope, kind="none", question=None, why=None, title=None, ids=[], notes=notes
+        )
+    return answer.StartersResult(
+        scope=scope, kind=found.kind, question=found.question, why=found.why,
+        title=found.record.title, ids=[found.record.record_id], notes=[],
+    )  # fmt: skip
 
 
 def handle_catalog(
@@ -82,7 +116,7 @@ def handle_recall(session: Session, scope: str, request: ask.RecallRequest) -> a
         return trace.answer(recall(desk, _among(desk, request), walk, domain))
 
 
-def _desk(session: Session, scope: str, request: _Asked, trace: Tracing) -> Desk:
+def _desk(session: Session, scope: str, request: _Asked, trace: Tracer) -> Desk:
     now = parse_timestamp(request.now) if request.now else datetime.now(UTC).astimezone()
     as_of = parse_as_of(request.as_of) if request.as_of else None
     missing = session.notes_on(scope)

@@ -34,6 +34,7 @@ def handle_import(session: Session, scope: str, request: ask.ImportRequest) -> a
         records=report.records,
         versions=report.versions,
         links=report.links,
+        feedback=report.feedback,
         unchanged=report.unchanged,
         failed=report.failed,
         skipped=dict(report.skipped),

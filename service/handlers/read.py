@@ -1,6 +1,6 @@
 """Reading: one memory whole, or many page by page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from shiyi.core.errors import NotFoundError, UsageError
@@ -11,7 +11,14 @@ from shiyi.service import requests as ask
 from shiyi.service import responses as answer
 from shiyi.service.references import given, whole
 from shiyi.service.session import Session
-from shiyi.service.views import attachment_view, capture_view, link_view, list_item_of, record_view
+from shiyi.service.views import (
+    attachment_view,
+    capture_view,
+    feedback_view,
+    link_view,
+    list_item_of,
+    record_view,
+)
 
 
 def handle_show(session: Session, scope: str, request: ask.ShowRequest) -> answer.ShowResult:
@@ -32,8 +39,10 @@ def handle_show(session: Session, scope: str, request: ask.ShowRequest) -> answe
         )
     if not versions and request.versions:
         raise UsageError("A capture has no versions, since words never change; leave versions out.")
-    both = (store.links_from(scope, [id_]), store.links_to(scope, [id_]))
-    links = [link for found in both for link in found.get(id_, [])]
+    redirects = store.redirects(scope) if versions and versions[-1].kind == "entity" else {}
+    own = [id_, *(old for old, final in redirects.items() if final == id_)]
+    both = (store.links_from(scope, own), store.links_to(scope, own))
+    links = [link for found in both for one in own for link in found.get(one, [])]
     return answer.ShowResult(
         scope=scope,
         record=record_view(versions[-1]) if versions else None,
@@ -41,6 +50,8 @@ def handle_show(session: Session, scope: str, request: ask.ShowRequest) -> answe
         attachment=attachment_view(store, attachment) if attachment else None,
         links=[link_view(link) for link in links],
         versions=[record_view(one) for one in versions[:-1]] if request.versions else [],
+        feedback=[feedback_view(one) for one in store.feedback(scope, [id_])],
+        notes=_on_merging(id_, own, redirects),
     )
 
 
@@ -57,6 +68,13 @@ def handle_origins(
     ]
     unknown = [text for text, id_ in meant.items() if id_ not in found]
     return answer.OriginsResult(scope=scope, origins=views, unknown=unknown)
+
+
+def _on_merging(id_: str, own: Sequence[str], redirects: Mapping[str, str]) -> list[str]:
+    """Return what is to know of an entity that is one with others."""
+    if id_ in redirects:
+        return [f"It was merged into {redirects[id_]}, which stands for it."]
+    return [f"It also stands for {old}, which was merged into it." for old in own[1:]]
 
 
 def handle_list(session: Session, scope: str, request: ask.ListRequest) -> answer.ListResult:

@@ -178,8 +178,12 @@ def test_every_link_and_attr_comes_back(
                 me.add_record(kind="entity", title=f"{n}", attrs=own, summary_only=True).record_id
                 for n in range(4)
             ]
+            event = me.add_record(kind="event", title="事", summary_only=True).record_id
+            for entity in ids[:2]:
+                me.link(event, "mentions", entity)
+            attrs = {"entities": ids[:2], "events": [event]}
             facet = me.add_record(
-                kind="facet", title="交會", attrs={"entities": ids[:2]}, summary_only=True
+                kind="facet", title="交會", attrs=attrs, summary_only=True
             ).record_id
             for rel, a, b in said:
                 target = {"quotes": kept[b], "member_of": facet}.get(rel, ids[b])

@@ -13,7 +13,10 @@ from shiyi.core.ids import new_id
 
 Make = Callable[..., str]
 ENTITY = {"entity_type": "object"}
-HYPOTHESIS = {"claim": "c", "mechanism": "m", "counterexample_missing": True}
+HYPOTHESIS = {
+    "claim": "c", "mechanism": "m", "counterexample_missing": True, "supports": ["?"],
+    "alternatives": ["a"], "scope": "s", "confidence": 0.5,
+}  # fmt: skip
 FOLLOWUP = {"question": "q", "context": "c", "due": "2026-11-30"}
 STATE = {"of": "self", "block": "load", "value": "v"}
 
@@ -85,12 +88,24 @@ def test_quotes_and_none_at_once_are_refused(me: shiyi.Scope) -> None:
     [
         ("entity", {}, "entity_type"),
         ("entity", {"entity_type": "dog"}, "'person'"),
-        ("facet", {"entities": ["x"]}, "two entities"),
+        ("facet", {"entities": ["x"], "events": ["e"]}, "two entities"),
+        ("facet", {"entities": ["x", "y"]}, "events in its attrs"),
+        ("entity", {**ENTITY, "block": "load"}, "kind state"),
+        ("promise", {"to": "媽媽"}, "what was promised"),
+        ("boundary", {}, "limit"),
+        ("relationship", {"between": ["self"]}, "between two"),
+        ("procedure", {"steps": ["一"]}, "trigger"),
+        ("feeling", {"intensity": 101}, "less than or equal to 100"),
+        ("decision", {"alternatives": "no"}, "list"),
         ("facet", {"entities": "x"}, "list"),
         ("state", {**STATE, "block": "lode"}, "'tensions'"),
         ("state", {**STATE, "value": " "}, "visible"),
         ("state", {"block": "load", "value": "v"}, "of in its attrs"),
-        ("hypothesis", {"claim": "c", "mechanism": "m"}, "counterexample_missing"),
+        ("hypothesis", {**HYPOTHESIS, "counterexample_missing": False}, "counterexample_missing"),
+        ("hypothesis", {"claim": "c", "mechanism": "m"}, "supports in its attrs"),
+        ("hypothesis", {**HYPOTHESIS, "supports": []}, "one of its supports"),
+        ("hypothesis", {**HYPOTHESIS, "confidence": 7}, "confidence"),
+        ("hypothesis", {**HYPOTHESIS, "status": "supported"}, "begins with status candidate"),
         ("hypothesis", {**HYPOTHESIS, "status": "sure"}, "'candidate'"),
         ("followup", {"question": "q", "context": "c"}, "due date or a rule"),
         ("followup", {**FOLLOWUP, "due": "2026-02-30"}, "no such date"),
@@ -109,22 +124,27 @@ def test_each_kind_says_what_is_missing_or_wrong(
 def test_records_named_in_attrs_are_linked(me: shiyi.Scope, make: Make) -> None:
     """A facet mentions its entities, a state is about somebody, and evidence points at a guess."""
     bowl, hand = make("entity", ENTITY), make("entity", ENTITY)
-    facet = make("facet", {"entities": [bowl, hand]})
+    event = make("event")
+    for entity in (bowl, hand):
+        me.link(event, "mentions", entity)
+    facet = make("facet", {"entities": [bowl, hand], "events": [event]})
     state = make("state", {**STATE, "of": hand})
     for_, against = make(), make()
     guess = make(
         "hypothesis",
-        {"claim": "c", "mechanism": "m", "supports": [for_], "contradicts": [against]},
+        {**HYPOTHESIS, "supports": [for_], "contradicts": [against]},
     )
 
-    assert links_of(me, facet) == {(facet, "mentions", bowl), (facet, "mentions", hand)}
+    assert links_of(me, facet) == {
+        (facet, "mentions", bowl), (facet, "mentions", hand), (event, "member_of", facet)
+    }  # fmt: skip
     assert links_of(me, state) == {(state, "about", hand)}
     assert links_of(me, guess) == {(for_, "supports", guess), (against, "contradicts", guess)}
     assert links_of(me, make("state", STATE)) == set()
     with pytest.raises(NotFoundError):
         make("state", {**STATE, "of": "nobody"})
     with pytest.raises(UsageError, match="kind entity"):
-        make("facet", {"entities": [for_, bowl]})
+        make("facet", {"entities": [for_, bowl], "events": [event]})
 
 
 def test_edit_joins_attrs_and_keeps_a_kind_whole(me: shiyi.Scope, make: Make) -> None:

@@ -12,7 +12,9 @@ from shiyi.service.operations import OPERATIONS
 
 
 @pytest.mark.parametrize(
-    "tool", [["generate.py", "--check"], ["check_docs.py"], ["check_version.py"]], ids=" ".join
+    "tool",
+    [["generate.py", "--check"], ["kinds.py", "--check"], ["check_docs.py"], ["check_version.py"]],
+    ids=" ".join,
 )
 def test_tools_find_no_fault(tool: list[str], root: Path) -> None:
     """Generated files are up to date, links and commands resolve, versions agree."""

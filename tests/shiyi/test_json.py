@@ -32,6 +32,12 @@ ARGUMENTS: dict[str, list[str]] = {
     "add-record": ["--kind", "fact", "--gist", "乙", "--summary-only"],
     "link": ["{record}", "about", "{other}"],
     "supersede": ["{record}", "{other}", "--reason", "乙"],
+    "contradict": ["{record}", "{other}", "--reason", "乙"],
+    "footprint": ["跑步"],
+    "feedback": ["{record}", "helpful", "--evidence", '{{"capture": "{capture}"}}'],
+    "followup close": ["{followup}", "answered", "--note", "乙"],
+    "entity merge": ["{entity}", "{entity2}"],
+    "entity split": ["{entity}"],
     "archive": ["{record}"],
     "token revoke": ["t"],
     "export": ["{new}"],
@@ -54,6 +60,10 @@ def test_every_command_answers_with_one_object(
     (tmp_path / "texts").write_text("\n".join(f"第{n}句 words {n}" for n in range(50)), "utf-8")
     names = {
         "record": kept("甲")["record_id"], "other": kept("丙")["record_id"],
+        "capture": kept("丁")["capture_id"],
+        "followup": kept("問", "--kind", "followup")["record_id"],
+        "entity": kept("戊", "--kind", "entity")["record_id"],
+        "entity2": kept("己", "--kind", "entity")["record_id"],
         "source": tmp_path / "a.md",
         "new": tmp_path / "new", "texts": tmp_path / "texts", "set": write_set(tmp_path / "set"),
         "result": tmp_path / "result.json", "backup": tmp_path / "backup",

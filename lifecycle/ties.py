@@ -1,0 +1,86 @@
+"""Links as they may be made: to words that are there, to the right kind, never in a circle."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from shiyi.core.errors import NotFoundError, UsageError
+from shiyi.core.text import visible
+from shiyi.lifecycle.names import capture_id_of
+from shiyi.lifecycle.readers.items import Quote
+from shiyi.lifecycle.readers.quotes import span_of
+from shiyi.store import Link, Record, Store
+
+# The kind of record that a relation leads to, where only one will do.
+_LEADS_TO = {"mentions": "entity", "member_of": "facet"}
+
+
+def quoted(store: Store, record: Record, quotes: Sequence[Quote]) -> list[Link]:
+    """Return the links to what a record quotes.
+
+    Raises NotFoundError for a capture, UsageError for words, that are not there.
+    """
+    spans = spans_of(store, record.scope, quotes, "The record is not kept")
+    return [
+        Link(
+            scope=record.scope, src=record.record_id, rel="quotes", dst=id_,
+            span_start=start, span_end=end,
+        )
+        for id_, start, end in spans
+    ]  # fmt: skip
+
+
+def spans_of(
+    store: Store, scope: str, quotes: Sequence[Quote], refused: str
+) -> list[tuple[str, int, int]]:
+    """Return (capture, start, end) of each quote, checked against the words.
+
+    Raises NotFoundError for a capture, UsageError for words, that are not there.
+    """
+    ids = [capture_id_of(scope, quote.capture) for quote in quotes]
+    captures = store.captures(scope, ids)
+    spans = []
+    for quote, id_ in zip(quotes, ids, strict=True):
+        if id_ not in captures:
+            raise NotFoundError(f"There is no capture {visible(quote.capture)} in this scope.")
+        try:
+            spans.append((id_, *span_of(quote, captures[id_].text)))
+        except UsageError as error:
+            raise UsageError(f"{refused}, since {error}") from None
+    return spans
+
+
+def between(source: Record, rel: str, target: Record) -> Link:
+    """Return the link from one record to another; raises UsageError when it cannot be."""
+    wanted = _LEADS_TO.get(rel, target.kind)
+    if source.record_id == target.record_id:
+        raise UsageError("A record is not tied to itself; name two of them.")
+    if target.kind != wanted:
+        raise UsageError(f"{rel} leads to a record of kind {wanted}, not of kind {target.kind}.")
+    return Link(scope=source.scope, src=source.record_id, rel=rel, dst=target.record_id)
+
+
+def holds_instead(store: Store, scope: str, new: str, old: str) -> bool:
+    """Tell whether `new` stands above `old` in a chain of what holds instead of what."""
+    seen, above = {new}, [new]
+    while above:
+        found = store.links_from(scope, above, rels=["supersedes"])
+        above = [k.dst for links in found.values() for k in links if k.dst not in seen]
+        seen.update(above)
+    return old in seen
+
+
+def check_chain(store: Store, scope: str, new: str, old: str) -> None:
+    """Raise UsageError when `old` already holds instead of `new`."""
+    if new != old and holds_instead(store, scope, old, new):
+        raise UsageError(
+            "The old record already holds instead of the new one, so this would go round in a "
+            "circle; swap them, or write a new record."
+        )
+
+
+def retired(record: Record, now: datetime, reason: str | None) -> Record:
+    """Return the next version of a record, which holds no longer."""
+    return replace(
+        record, status="superseded", version=record.version + 1, updated_at=now, reason=reason
+    )
