@@ -39,6 +39,11 @@ class Indexes:
         self._missing: dict[str, tuple[int, int]] = {}
         self.notes: list[str] = []
 
+    @property
+    def store(self) -> Store:
+        """The store that is indexed."""
+        return self._store
+
     def close(self) -> None:
         """Release the files of the vectors that are kept."""
         if self._model is not None:

@@ -12,6 +12,7 @@ from shiyi.indexer.lexical import top
 from shiyi.indexer.segment import Array
 from shiyi.retrieval.fuse import Evidence
 from shiyi.retrieval.query import Asked
+from shiyi.retrieval.succession import Succession
 from shiyi.retrieval.when import Reading
 
 _WORD_CANDIDATES = 200
@@ -21,7 +22,13 @@ _EPOCH = date(1970, 1, 1)
 
 
 def gather(
-    index: ScopeIndex, asked: Asked, allowed: Array, vectors: Array | None, *, words: bool
+    index: ScopeIndex,
+    asked: Asked,
+    allowed: Array,
+    vectors: Array | None,
+    *,
+    words: bool,
+    replaced: Succession,
 ) -> tuple[Array, Evidence]:
     """Return the slots at hand and what is known of them: all allowed, or candidates of many.
 
@@ -53,6 +60,7 @@ def gather(
         han=index.columns["han"][slots].astype(np.float64),
         previous=places[index.previous()[slots]],
         sources=sources[(sources >= 0).all(axis=1)],
+        succession=replaced.at(places),
         sample=sample,
         searched=int(allowed.sum()),
         query_han=han_share(asked.text) if any(map(str.isalpha, asked.text)) else float("nan"),

@@ -11,6 +11,7 @@ import numpy as np
 
 from shiyi.indexer.segment import Array
 from shiyi.models.calibration import Calibration
+from shiyi.retrieval.succession import Succession
 
 _PRIOR_WEIGHT = 10  # documents; keeps the spread sane in a tiny scope
 _ACROSS_LANGUAGES = 0.04  # texts on one subject are that much farther apart in two languages
@@ -23,7 +24,10 @@ _TIME = 1.5  # to a document of the days that a question names
 _TIME_OF_REMARK = 0.375  # a remark names its own time, not always that of what it recalls
 _SPEAKING_TIME = 0.5  # of a perfect fit; a mere overlap with another year is none
 _TINY = 1e-12
-STEPS = ("gate", "other-script", "time", "neighbours", "sources")
+STEPS = ("gate", "other-script", "time", "neighbours", "sources", "successors")
+_SUCCESSOR = 0.5
+_AHEAD = 1e-6  # of what it replaced
+_CHAIN = 16  # records, each of which replaced the one before
 _SURE_COVERAGE = 0.6  # of the query in one document: named outright, whatever the vectors say
 _FOR_COVERAGE = 0.25  # what else than the cosine tells that something is known, in its unit
 _FOR_TIME = 0.2
@@ -39,8 +43,9 @@ class Evidence:
     cosine is centred, 0 where `embedded` (bool) is not set. bm25 and coverage come from the
     words, exact (0 to 1) from identifiers, time (0 to 1) from dates. previous (int) is the
     position of the turn before in these arrays, or -1. sources (int, k x 2) are positions of
-    records and of fragments that they quote. sample (int) are positions that stand for the whole
-    scope, whose number of documents is `searched`; all of them, unless the scope is large.
+    records and of fragments that they quote; succession holds positions, too. sample (int) are
+    positions that stand for the whole scope, whose number of documents is `searched`; all of
+    them, unless the scope is large.
     """
 
     cosine: Array
@@ -52,6 +57,7 @@ class Evidence:
     han: Array
     previous: Array
     sources: Array
+    succession: Succession
     sample: Array
     searched: int
     query_han: float
@@ -92,6 +98,8 @@ def fuse(
     score = cosine / (divisor · spread) + gate · BM25 / best BM25 + exact + time
             + neighbour share + source share
 
+    What replaced a document is brought ahead of it, in its source share.
+
     A document speaks for itself by a shared word, an identifier, a date or, `by_meaning`, by
     being nearer than the spread; or through what it quotes or what quotes it.
 
@@ -118,6 +126,9 @@ def fuse(
     source = nothing
     if "sources" not in without:
         source = _source_share(np.where(speaks, earned, 0.0), evidence)
+    speaks |= source > 0
+    if "successors" not in without:
+        source = source + _lifted(own + neighbour + source, speaks, evidence.succession)
     return Fused(
         dense=dense,
         lexical=lexical,
@@ -226,3 +237,30 @@ def _source_share(earned: Array, evidence: Evidence) -> Array:
     np.maximum.at(share, fragments, earned[records])
     np.maximum.at(share, records, earned[fragments])
     return _FROM_QUOTED * share
+
+
+def _lifted(score: Array, speaks: Array, succession: Succession) -> Array:
+    """Return what it takes to bring whatever replaced a document ahead of it.
+
+    Of each successor its best document is brought ahead, also along a chain. Words say more than
+    the record that quotes them, so they stay where they are when the successor has not half as
+    much to say to the question.
+    """
+    lifted = np.zeros_like(score)
+    telling = speaks[succession.old]
+    if not telling.any():
+        return lifted
+    new, case = succession.new[telling], succession.case[telling]
+    firsts = np.flatnonzero(np.diff(case, prepend=-1))
+    old = succession.old[telling][firsts]
+    own = np.maximum.reduceat(np.where(speaks, score, -np.inf)[new], firsts)
+    near = succession.whole[telling][firsts] | (own >= _SUCCESSOR * score[old])
+    for _ in range(_CHAIN):
+        now = score + lifted
+        order = np.lexsort((-now[new], case))
+        best = new[order][firsts]
+        behind = near & (now[best] < now[old] + _AHEAD / 2)
+        if not behind.any():
+            break
+        np.maximum.at(lifted, best[behind], (now[old] + _AHEAD - score[best])[behind])
+    return lifted

@@ -27,7 +27,10 @@ class Parts(BaseModel):
     exact: float = Field(description="share of the query's identifiers that stand in the text")
     time: float = Field(description="its dates are those that the query names")
     neighbour: float = Field(description="what the turns before and after it lend it")
-    source: float = Field(description="what a record and the words that it quotes lend each other")
+    source: float = Field(
+        description="what a record and the words that it quotes lend each other, and what brings "
+        "it ahead of what it replaced"
+    )
 
 
 class Why(BaseModel):

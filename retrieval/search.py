@@ -18,6 +18,7 @@ from shiyi.retrieval.outcome import Outcome
 from shiyi.retrieval.pack import pack
 from shiyi.retrieval.query import MAX_LIMIT, MAX_QUERY, Asked, Query, read_query
 from shiyi.retrieval.results import Basis, Hit, SearchResult, Truncated
+from shiyi.retrieval.succession import succession
 from shiyi.retrieval.trace import SILENT, Tracer, basis_of, time_read
 from shiyi.store.kinds import LAYERS
 
@@ -95,7 +96,14 @@ def find(indexes: Indexes, scope: str, query: Query, trace: Tracer = SILENT) -> 
         vectors, own = _encode(indexes, index, asked, notes) if use_vectors else (None, None)
     trace.uses(index, own)
     with trace.stage("candidates"):
-        slots, evidence = gather(index, asked, allowed, vectors, words="lexical" in query.channels)
+        slots, evidence = gather(
+            index,
+            asked,
+            allowed,
+            vectors,
+            words="lexical" in query.channels,
+            replaced=succession(index, indexes.store),
+        )
     with trace.stage("fuse"):
         calibration = own or Calibration.identity(1, "")
         fused = fuse(evidence, calibration, query.without, by_meaning=asked.by_meaning)

@@ -11,10 +11,11 @@ removes whole segments.
 import hashlib
 import json
 import os
+import re
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ from pydantic_core import to_json
 
 from shiyi.core.closable import Closable
 from shiyi.core.files import make_private_directory, write_atomically
-from shiyi.core.ids import is_trace_id
+from shiyi.core.ids import LEAST_SHORT, is_trace_id
 
 Content = dict[str, Any]  # what JSON can hold, with the id under "id"
 DIRECTORY = "traces"
@@ -33,6 +34,7 @@ _SUFFIX = ".json-seq"
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 _MOST_OF_SEGMENT = 512  # traces
 _SEGMENTS = 8  # of `most` traces at the least, so that a whole one can be spared
+_SHORT = re.compile(rb"(?<![0-9A-Za-z])[0-9A-Za-z]{%d,25}(?![0-9A-Za-z])" % LEAST_SHORT)
 _AT_ONCE = 32  # traces
 _AT_LATEST = 1000  # milliseconds, counted when the next one comes
 _OPEN = 16  # segments held open at once
@@ -121,15 +123,26 @@ class Traces(Closable):
         with self._lock:
             self._write()
             self._release(scope)
+            word = b"" if mentioning is None else mentioning.encode()
             for path in self._segments(scope):
-                lines = _lines(path)
-                word = b"" if mentioning is None else mentioning.encode()
-                kept = [line for line in lines if word not in line]
-                gone += len(lines) - len(kept)
-                if not kept:
-                    path.unlink(missing_ok=True)
-                elif len(kept) < len(lines):
-                    write_atomically(path, b"".join(_SEPARATOR + line for line in kept))
+                gone += _rewritten(path, lambda line: word not in line)
+        return gone
+
+    def remove(self, ids: Collection[str]) -> int:
+        """Remove, in every scope, the traces that mention one of some ids; return how many went.
+
+        Ids of records or captures, whole. An id counts as mentioned wherever it stands, also when
+        its beginning was given for it.
+        """
+        gone = 0
+        with self._lock:
+            self._write()
+            for scope in list(self._open):
+                self._release(scope)
+            directories = sorted(self._root.iterdir()) if self._root.is_dir() and ids else []
+            for directory in directories:
+                for path in sorted(directory.glob(f"*{_SUFFIX}")):
+                    gone += _rewritten(path, lambda line: not _mentions(line, ids))
         return gone
 
     def prune(self) -> None:
@@ -251,6 +264,24 @@ def _lines(path: Path) -> list[bytes]:
     except FileNotFoundError:
         return []
     return [part for part in content.split(_SEPARATOR) if part.endswith(_END)]
+
+
+def _rewritten(path: Path, keep: Callable[[bytes], bool]) -> int:
+    """Leave in a segment what is to be kept; return how many traces went."""
+    lines = _lines(path)
+    kept = [line for line in lines if keep(line)]
+    if not kept:
+        path.unlink(missing_ok=True)
+    elif len(kept) < len(lines):
+        write_atomically(path, b"".join(_SEPARATOR + line for line in kept))
+    return len(lines) - len(kept)
+
+
+def _mentions(line: bytes, ids: Collection[str]) -> bool:
+    if any(id_.encode() in line for id_ in ids):
+        return True
+    short = {word.decode().upper() for word in _SHORT.findall(line)}
+    return any(id_[:length] in short for id_ in ids for length in range(LEAST_SHORT, len(id_)))
 
 
 def _read(path: Path, holding: str = "") -> Iterator[Content]:

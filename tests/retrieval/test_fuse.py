@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from shiyi.models.calibration import Calibration
 from shiyi.retrieval import fuse as fuse_module
 from shiyi.retrieval.fuse import DOUBT, Evidence, fuse, margin
+from shiyi.retrieval.succession import NOTHING_REPLACED, Succession
 
 NONE = np.zeros(1, np.float32)
 E5 = Calibration(
@@ -25,7 +26,7 @@ def evidence(count: int, **given: Any) -> Evidence:
         "coverage": np.zeros(count), "exact": np.zeros(count), "han": np.zeros(count),
         "previous": np.full(count, -1), "sample": np.arange(count), "searched": count,
         "query_han": 0.0, "time": np.zeros(count), "sources": np.empty((0, 2), int),
-        "remark": False,
+        "succession": NOTHING_REPLACED, "remark": False,
     }  # fmt: skip
     given = {k: np.array(v) if isinstance(v, list) else v for k, v in given.items()}
     return Evidence(**{**values, **given})
@@ -226,3 +227,24 @@ def test_a_little_below_the_floor_is_doubtful() -> None:
     assert -DOUBT < margin(evidence(1, cosine=[0.19], searched=100), E5) < 0
     assert margin(evidence(1, cosine=[0.17], searched=100), E5) < -DOUBT
     assert margin(evidence(1, exact=[1.0]), E5) == float("inf")
+
+
+def test_what_replaced_words_comes_before_them_along_a_chain() -> None:
+    chain = Succession.of([(0, 1, 0, False), (0, 2, 1, False), (1, 2, 2, True)])
+    found = fuse(evidence(4, exact=[1.0, 0.6, 0.55, 0.9], succession=chain), E5)
+
+    assert np.argsort(-found.score).tolist() == [2, 1, 0, 3]
+    assert found.score[0] == pytest.approx(1.0)
+    assert found.score[2] == pytest.approx(1.0, abs=1e-5)
+    plain = fuse(evidence(4, exact=[1.0, 0.6, 0.55, 0.9], succession=chain), E5, {"successors"})
+    assert np.argsort(-plain.score).tolist() == [0, 3, 1, 2]
+
+
+def test_words_stay_before_a_successor_that_hardly_speaks_to_the_question() -> None:
+    apart = Succession.of([(0, 1, 0, False)])
+    found = fuse(evidence(2, exact=[1.0, 0.4], succession=apart), E5)
+    assert found.score.tolist() == [1.0, 0.4]
+
+    whole = Succession.of([(0, 1, 0, True)])
+    found = fuse(evidence(2, exact=[1.0, 0.4], succession=whole), E5)
+    assert found.score[1] > found.score[0]

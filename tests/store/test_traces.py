@@ -134,6 +134,23 @@ def test_what_mentions_an_id_is_forgotten(tmp_path: Path) -> None:
         assert len(traces.newest("other", 10)) == 1
 
 
+def test_what_mentions_a_removed_memory_goes_in_every_scope(tmp_path: Path) -> None:
+    gone, other = "01M8QHMPESJBX5MDRVQNZB2ZJ1", "01M8QHMPESJBX5MDRVQNZB2ZJ2"
+    with Traces(tmp_path, days=30, most=64) as traces:
+        for scope in ("me", "you"):
+            traces.keep(scope, made(n=1, chosen=[gone]))
+            traces.keep(scope, made(n=2, text=f"about {gone[:25].lower()}"))
+            traces.keep(scope, made(n=3, request={"ids": [gone[:8]]}))
+            traces.keep(scope, made(n=4, chosen=[other]))
+        assert traces.remove([]) == 0
+        assert traces.remove([gone]) == 6
+        assert traces.remove([gone]) == 0
+        assert not any(gone.encode() in path.read_bytes() for path in files(tmp_path))
+        traces.keep("me", made(n=5))
+        assert [one["n"] for one in traces.newest("me", 10)] == [5, 4]
+        assert [one["n"] for one in traces.newest("you", 10)] == [4]
+
+
 def test_a_home_that_takes_nothing_hurts_nobody(tmp_path: Path) -> None:
     """Where no file can be made, traces are given up without a word."""
     (tmp_path / "traces").write_text("in the way")
