@@ -306,17 +306,3 @@ def test_indexing_changes_no_stored_text(memory: Any) -> None:
     assert memory.store.capture("me", kept["capture_id"]).text == text
     assert memory.store.versions("me", kept["record_id"])[-1].gist == text
     assert memory.search("后来 abc").hits[0].snippet.text == text
-
-
-def test_words_of_what_was_replaced_do_not_come_before_its_successor(memory: Memory) -> None:
-    """Only a superseded record quotes them, and the newer one speaks to the question as well."""
-    said = memory.capture("said", "I drink coffee in the morning, always coffee")
-    memory.record("old", "Drinks coffee in the morning.", status="superseded")
-    memory.quote(derived_id("me", "old"), said, 0, 30)
-    new = memory.record("new", "Drinks tea in the morning, no coffee.")
-    link = Link(scope="me", src=new, rel="supersedes", dst=derived_id("me", "old"))
-    before = [hit.id for hit in memory.search("coffee in the morning").hits]
-    memory.store.write("me", lambda t: {"made": t.add_links([link])})
-
-    assert before[0] == said
-    assert [hit.id for hit in memory.search("coffee in the morning").hits] == [new, said]
