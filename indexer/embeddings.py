@@ -7,18 +7,20 @@ tail is dropped, and a row whose checksum does not fit counts as missing.
 
 import hashlib
 import os
+import shutil
 import threading
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from shiyi.core.closable import Closable
-from shiyi.core.files import make_private_directory, owner_only
+from shiyi.core.files import make_private_directory, owner_only, write_atomically
 from shiyi.indexer.segment import Array
 
 _KEY = np.dtype([("sha256", "V32"), ("check", "<u4")])
+_MOST_DIMENSIONS = 16_384
 _FRESH = 1 << 16  # keys held in a dictionary before they join the sorted ones
 
 
@@ -141,6 +143,40 @@ class EmbeddingStore(Closable):
         content = os.pread(self._keys_file.fileno(), _KEY.itemsize, position * _KEY.itemsize)
         line: np.void = np.frombuffer(content, _KEY)[0]
         return line
+
+
+def forget_passages(directory: Path, keys: Collection[bytes]) -> int:
+    """Rewrite the files of a model's store without the vectors of some texts; return how many went.
+
+    The store must not be open. Files that cannot be read as they should be are removed whole: what
+    was in them is embedded again.
+    """
+    names = directory / "keys.bin", directory / "rows.f32"
+    if not all(name.exists() for name in names):
+        return 0
+    table = np.fromfile(names[0], _KEY)
+    rows = names[1].read_bytes()
+    unwanted = np.array([one["sha256"].tobytes() in keys for one in table], bool)
+    if not unwanted.any():
+        return 0
+    size = _row_bytes(table, rows)
+    if size is None:
+        shutil.rmtree(directory)
+        return len(table)
+    kept = [i for i in np.flatnonzero(~unwanted).tolist() if (i + 1) * size <= len(rows)]
+    # Rows first: keys without their rows fail their checksums, and only that.
+    write_atomically(names[1], b"".join(rows[i * size : (i + 1) * size] for i in kept))
+    write_atomically(names[0], table[kept].tobytes())
+    return int(unwanted.sum())
+
+
+def _row_bytes(table: Array, rows: bytes) -> int | None:
+    """Return the length of a row, which the checksums tell; None when they tell nothing."""
+    lengths = (4 * dimension for dimension in range(1, _MOST_DIMENSIONS + 1))
+    wanted = int(table[0]["check"])
+    return next(
+        (n for n in lengths if n * len(table) <= len(rows) and zlib.crc32(rows[:n]) == wanted), None
+    )
 
 
 def passage_key(passage: str) -> bytes:

@@ -115,7 +115,7 @@ class ScopeIndex:
                 continue
             if change.what == "capture":
                 captures[change.id] = None
-            elif change.what in {"record", "link"}:
+            elif change.what in {"record", "link", "unlink"}:
                 records[change.id] = None
             self._relations.note(change)
         captures |= self._waiting_for(captures)

@@ -6,6 +6,7 @@ is a function of the store, so what was followed and what is built anew are the 
 """
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from shiyi.indexer.lexical import LiveOkapi
 from shiyi.indexer.names import Names, slots_naming
 from shiyi.indexer.segment import Array, Segment
 from shiyi.store import Change, Store
-from shiyi.store.kinds import KINDS
+from shiyi.store.kinds import KINDS, RELATIONS
 
 if TYPE_CHECKING:
     from shiyi.indexer.index import ScopeIndex
@@ -63,12 +64,16 @@ class Relations:
         self._unnamed: dict[str, None] = {}  # records whose names were not looked at since
         self._linking: dict[str, None] = {}
         self._redirects: dict[str, str] | None = None  # None is not read yet
+        self._unlinking: dict[str, None] = {}
         self._view: Graph | None = None  # the graph as it is read through the redirects
 
     def note(self, change: Change) -> None:
         """Remember a change, to be followed when it matters."""
         if change.what == "link":
             self._linking[change.id] = None
+        elif change.what == "unlink":
+            self._unlinking[change.id] = None
+            self._redirects = None
         elif change.what == "capture":
             self._changed[FRAGMENT, change.id] = None
         elif change.what == "record":
@@ -94,6 +99,13 @@ class Relations:
         self._unnamed.clear()
         return self._names
 
+    def _unlink(self, graph: Graph, scope: str, store: Store) -> None:
+        """Leave to what lost links only those that it has."""
+        left = store.links_from(scope, list(self._unlinking))
+        for id_, rel in product(self._unlinking, RELATIONS):
+            graph.replace(id_, rel, {link.dst for link in left.get(id_, []) if link.rel == rel})
+        self._unlinking.clear()
+
     def follow(self, index: "ScopeIndex", store: Store) -> Graph:
         """Return the graph, up to date with the documents of the index.
 
@@ -106,6 +118,7 @@ class Relations:
         for links in store.links_from(index.scope, list(self._linking)).values():
             for link in links:
                 self._graph.add(link.src, link.rel, link.dst)
+        self._unlink(self._graph, index.scope, store)
         for kind, id_ in self._changed:
             slots = index.find(kind, id_)
             named = set().union(*(names.named_by(index.lexical.terms_of(s)[0]) for s in slots))

@@ -60,12 +60,15 @@ def back_up(
     *,
     managed: Path | None = None,
     passphrase: str | None = None,
+    link: bool = True,
+    thin: bool = True,
 ) -> Made:
     """Write a backup and return what it is; encrypted when there is a passphrase.
 
     Without a path it goes to `managed`, the directory of backups that are kept by themselves, and
-    of those so many stay as `backups.to_remove` says. A path that is a directory gets a backup
-    inside it; any other path becomes the backup.
+    of those so many stay as `backups.to_remove` says, unless `thin` is not set. A path that is a
+    directory gets a backup inside it; any other path becomes the backup. With `link`, files that
+    are the same in the backup before are shared with it.
 
     Raises UsageError for a path that is taken or lies in the home, HomeUnwritableError when there
     is no room; then nothing of it stays.
@@ -80,7 +83,7 @@ def back_up(
             make_private_directory(target.parent)
             if path is None:
                 sweep(own)
-            made = _write(store, target, partial, passphrase)
+            made = _write(store, target, partial, passphrase, link=link)
         except OSError as error:
             if isinstance(error, HomeError):
                 raise
@@ -96,7 +99,7 @@ def back_up(
             note_backup(store, target, store.last_seq, managed=path is None)
         except HomeError as error:
             notes.append(f"The backup is whole, but it could not be noted in the home: {error}")
-    removed = _thin_out(own, made.manifest.home_id) if path is None else []
+    removed = _thin_out(own, made.manifest.home_id) if path is None and thin else []
     return Made(
         target, made.manifest, made.sealed, made.bytes, made.linked, removed=removed, notes=notes
     )
@@ -151,9 +154,11 @@ def _free(path: Path) -> Path:
     return path
 
 
-def _write(store: Store, target: Path, partial: Path, passphrase: str | None) -> Made:
+def _write(
+    store: Store, target: Path, partial: Path, passphrase: str | None, *, link: bool
+) -> Made:
     if passphrase is None:
-        before = _newest(target.parent, store.home_id)
+        before = _newest(target.parent, store.home_id) if link else None
         manifest, linked = _write_plain(store, partial, before)
         size = verify(PlainSource(partial))
         _rename(partial, target)

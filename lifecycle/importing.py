@@ -19,6 +19,7 @@ from shiyi.core.text import check_text, text_sha256
 from shiyi.lifecycle.claims import claims_of
 from shiyi.lifecycle.feedback import feedback_of
 from shiyi.lifecycle.names import capture_id_of, record_id_of
+from shiyi.lifecycle.purged import without_purged
 from shiyi.lifecycle.readers import (
     CaptureItem,
     FeedbackItem,
@@ -136,6 +137,7 @@ def _write_batch(
     report.feedback += batch.counts["feedback"]
     report.unchanged += batch.counts["unchanged"]
     report.scopes.add(scope)
+    report.skipped.update(batch.skipped)
     for error in batch.errors:
         report.refuse(error)
 
@@ -150,8 +152,10 @@ class _Batch:
         self._source = source
         self.counts: Counter[str] = Counter()
         self.errors: list[LineError] = []
+        self.skipped: Counter[str] = Counter()
 
     def write(self, transaction: Transaction, items: Sequence[Kept]) -> dict[str, Any]:
+        items = without_purged(self._store, self._scope, items, self.skipped)
         items = [item for item in items if not self._is_secret(item)]
         captures = [item for item in items if isinstance(item, CaptureItem)]
         records = [item for item in items if isinstance(item, RecordItem)]

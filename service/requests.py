@@ -53,7 +53,13 @@ from shiyi.service.record_requests import (
     StartersRequest,
     SupersedeRequest,
 )
-from shiyi.service.safety_requests import BackupRequest, RestoreRequest, ValidateRequest
+from shiyi.service.safety_requests import (
+    BackupRequest,
+    PurgeRequest,
+    RestoreRequest,
+    UndoRequest,
+    ValidateRequest,
+)
 from shiyi.service.token_requests import (
     TokenCreateRequest,
     TokenListRequest,
@@ -81,13 +87,12 @@ __all__ = [
     "FeedbackRequest", "FinalizeRequest", "FollowupCloseRequest", "FollowupListRequest",
     "FootprintRequest", "ImportFormat", "ImportRequest", "InitRequest", "Kind", "Layer",
     "LedgerRequest", "LinkRequest", "ListRequest", "OriginsRequest", "PendingRequest", "Place",
-    "Places", "PreflightRequest", "ProbeRequest", "RecallRequest", "ReindexRequest", "Relation",
-    "RememberRequest", "Request", "RestoreRequest", "ReviewRequest", "RoutingRequest",
+    "Places", "PreflightRequest", "ProbeRequest", "PurgeRequest", "RecallRequest", "ReindexRequest",
+    "Relation", "RememberRequest", "Request", "RestoreRequest", "ReviewRequest", "RoutingRequest",
     "SalienceReviewRequest", "SearchRequest", "SessionCheckRequest", "ShowRequest",
     "StartersRequest", "Status", "StatusRequest", "SupersedeRequest", "SurveyRequest",
     "TimelineRequest", "TokenCreateRequest", "TokenListRequest", "TokenRevokeRequest", "TokenRole",
-    "TraceRequest", "ValidateRequest",
-    "VersionRequest",
+    "TraceRequest", "UndoRequest", "ValidateRequest", "VersionRequest",
 ]  # fmt: skip
 
 Kind = Literal[KINDS]  # type: ignore[valid-type]

@@ -29,7 +29,14 @@ from shiyi.service.record_responses import (
     StartersResult,
     SupersedeResult,
 )
-from shiyi.service.safety_responses import BackupResult, Check, RestoreResult, ValidateResult
+from shiyi.service.safety_responses import (
+    BackupResult,
+    Check,
+    PurgeResult,
+    RestoreResult,
+    UndoResult,
+    ValidateResult,
+)
 from shiyi.service.token_responses import (
     TokenCreateResult,
     TokenListResult,
@@ -55,11 +62,12 @@ __all__ = [
     "EvalCompareResult", "EvalDatasetsResult", "EvalGateResult", "EvalLabelResult", "EvalRunResult",
     "ExportResult", "FeedbackResult", "FinalizeResult", "FollowupListResult", "FootprintResult",
     "ImportResult", "InitResult", "LedgerResult", "LinkResult", "ListResult", "OriginsResult",
-    "PendingResult", "PreflightResult", "ProbeResult", "RecallResult", "ReindexResult",
-    "RememberResult", "RestoreResult", "ReviewResult", "RoutingResult", "SalienceReviewResult",
-    "SearchResult", "SessionCheckResult", "ShowResult", "StartersResult", "StatusResult",
-    "SupersedeResult", "SurveyResult", "TimelineResult", "TokenCreateResult", "TokenListResult",
-    "TokenRevokeResult", "TokenView", "TraceResult", "ValidateResult", "VersionResult",
+    "PendingResult", "PreflightResult", "ProbeResult", "PurgeResult", "RecallResult",
+    "ReindexResult", "RememberResult", "RestoreResult", "ReviewResult", "RoutingResult",
+    "SalienceReviewResult", "SearchResult", "SessionCheckResult", "ShowResult", "StartersResult",
+    "StatusResult", "SupersedeResult", "SurveyResult", "TimelineResult", "TokenCreateResult",
+    "TokenListResult", "TokenRevokeResult", "TokenView", "TraceResult", "UndoResult",
+    "ValidateResult", "VersionResult",
 ]  # fmt: skip
 
 

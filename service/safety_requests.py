@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from shiyi.service.forms import ARGUMENT, Place, Request
+from shiyi.service.forms import ARGUMENT, PERSON, Place, Request, optional_name
 
 
 class ValidateRequest(Request):
@@ -34,3 +34,32 @@ class RestoreRequest(Request):
     into: Place | None = Field(
         None, description="the new home, an empty or missing directory; else the one of --home"
     )
+
+
+class PurgeRequest(Request):
+    """Remove memories for good."""
+
+    ids: list[str] = Field(
+        [],
+        max_length=1000,
+        description="the ids of captures, records or attachments; none ends an interrupted purge",
+        json_schema_extra=ARGUMENT,
+    )
+    with_records: bool = Field(
+        False, description="also the records that quote the captures, with all their versions"
+    )
+    confirm: bool = Field(
+        False,
+        description="do it; without this, only say what would go. A person's word",
+        json_schema_extra=PERSON,
+    )
+
+
+class UndoRequest(Request):
+    """Return records to how they stood."""
+
+    to: str = Field(
+        description="a time, ISO 8601, or the number of a change; what came after it is undone"
+    )
+    reason: str | None = Field(None, max_length=2000, description="why")
+    key: str | None = optional_name("idempotency key: a repeat returns the first result")

@@ -45,3 +45,34 @@ class RestoreResult(BaseModel):
     counts: dict[str, int]
     missing: list[str] = Field(description="attachments, by SHA-256, that the backup had not")
     notes: list[str]
+
+
+class PurgeResult(BaseModel):
+    """What went for good, or would go."""
+
+    scope: str
+    done: bool = Field(description="false when it was only asked what would go")
+    captures: list[str]
+    records: list[str]
+    attachments: list[str]
+    quoting: list[str] = Field(description="records that stay and lose a quote; they are marked")
+    repeating: list[str] = Field(description="of these, those that repeat the words in their own")
+    gone: list[str] = Field(description="ids that were purged before")
+    vectors: int
+    files: int = Field(description="files of attachments that were removed")
+    traces: int
+    backups: list[str] = Field(description="backups of the home's own that were removed")
+    left: list[str] = Field(description="what could not be reached")
+
+
+class UndoResult(BaseModel):
+    """How many records and links are again as they stood."""
+
+    scope: str
+    to: int = Field(description="the change after which they stood so")
+    before: int = Field(description="the change to undo this to, so that all is as it was")
+    restored: int
+    archived: int = Field(description="records that came since")
+    unlinked: int = Field(description="links that came since")
+    relinked: int = Field(description="links that were removed since")
+    changed: bool

@@ -139,6 +139,12 @@ class Session(Closable):
             return sent_passphrase.get() or self._ask_passphrase(new)
         return os.environ.get("SHIYI_PASSPHRASE") or self._ask_passphrase(new)
 
+    def drop_indexes(self) -> None:
+        """Forget the indexes that are open; the next use opens them again."""
+        if self._indexes is not None:
+            self._indexes.close()
+        self._indexes = self._standings = None
+
     @property
     def traces(self) -> Traces:
         """The traces of the home; the first use removes those that are too old."""

@@ -1097,6 +1097,42 @@ class Scope:
         })  # fmt: skip
         return cast("responses.SalienceReviewResult", answer)
 
+    def purge(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        with_records: bool = False,
+        confirm: bool = False,
+    ) -> "responses.PurgeResult":
+        """Remove memories for good from every file of the home, or say what would go.
+
+        ids: the ids of captures, records or attachments; none ends an interrupted purge.
+        with_records: also the records that quote the captures, with all their versions.
+        confirm: do it; without this, only say what would go. A person's word.
+        """
+        answer = self._call("purge", {
+            "ids": ids, "with_records": with_records, "confirm": confirm,
+        })  # fmt: skip
+        return cast("responses.PurgeResult", answer)
+
+    def undo(
+        self,
+        *,
+        to: str,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> "responses.UndoResult":
+        """Return the records of a scope to how they stood; what was said stays.
+
+        to: a time, ISO 8601, or the number of a change; what came after it is undone.
+        reason: why.
+        key: idempotency key: a repeat returns the first result.
+        """
+        answer = self._call("undo", {
+            "to": to, "reason": reason, "key": key,
+        })  # fmt: skip
+        return cast("responses.UndoResult", answer)
+
     def export(
         self,
         path: str | PathLike[str],

@@ -16,7 +16,14 @@ from shiyi.render_eval import (
     render_eval_run,
 )
 from shiyi.render_record import RECORD_RENDERERS
-from shiyi.render_safety import MARKS, render_backup, render_restore, render_validate
+from shiyi.render_safety import (
+    MARKS,
+    render_backup,
+    render_purge,
+    render_restore,
+    render_undo,
+    render_validate,
+)
 from shiyi.render_tokens import render_token_create, render_token_list, render_token_revoke
 from shiyi.render_trace import render_absence, render_origins, render_trace
 from shiyi.render_turn import (
@@ -374,6 +381,8 @@ _RENDERERS: dict[str, Callable[[Any], str]] = {
     "ValidateResult": render_validate,
     "BackupResult": render_backup,
     "RestoreResult": render_restore,
+    "PurgeResult": render_purge,
+    "UndoResult": render_undo,
     "ExportResult": _export,
     "CalibrateResult": _calibrate,
     "EvalRunResult": render_eval_run,

@@ -2,7 +2,13 @@
 
 from collections.abc import Mapping
 
-from shiyi.service.responses import BackupResult, RestoreResult, ValidateResult
+from shiyi.service.responses import (
+    BackupResult,
+    PurgeResult,
+    RestoreResult,
+    UndoResult,
+    ValidateResult,
+)
 from shiyi.service.wording import counted
 
 MARKS = {"ok": "✓", "warning": "!", "failed": "✗"}
@@ -34,6 +40,42 @@ def render_restore(answer: RestoreResult) -> str:
         count = counted(len(answer.missing), "attachments")
         lines.append(f"The bytes of {count} were missing in the backup already.")
     return "\n".join([*lines, *answer.notes])
+
+
+def render_purge(answer: PurgeResult) -> str:
+    """Return what went, or would go, and what was out of reach."""
+    named = [
+        *(f"  capture {id_}" for id_ in answer.captures),
+        *(f"  record {id_}, with all its versions" for id_ in answer.records),
+        *(f"  attachment {id_}" for id_ in answer.attachments),
+    ]
+    quoting = [
+        f"  record {id_} stays without this quote"
+        + (" and repeats its words" if id_ in answer.repeating else "")
+        for id_ in answer.quoting
+    ]
+    if not answer.done:
+        first = "This would go for good:" if named else "There is nothing of it left."
+        rest = ["Say --confirm to do it; --with-records takes the records that quote it as well."]
+        return "\n".join([first, *named, *quoting, *(rest if named else [])])
+    first = "Gone for good:" if named else "Nothing was left to remove but traces of it."
+    also = {"vectors": answer.vectors, "files": answer.files, "traces": answer.traces}
+    removed = [counted(number, name) for name, number in also.items()]
+    counts = f"Also: {', '.join([*removed, counted(len(answer.backups), 'backups')])}."
+    left = [f"  - {sentence}" for sentence in answer.left]
+    return "\n".join([first, *named, *quoting, counts, "Out of reach:", *left])
+
+
+def render_undo(answer: UndoResult) -> str:
+    """Return what is as it stood."""
+    if not answer.changed:
+        return f"All records stand as they did after change {answer.to}; nothing was changed."
+    return (
+        f"As after change {answer.to}: {counted(answer.restored, 'records')} restored, "
+        f"{answer.archived} archived, {counted(answer.unlinked, 'links')} removed, "
+        f"{answer.relinked} brought back. What was said stays. `shiyi undo --to {answer.before}` "
+        "undoes this."
+    )
 
 
 def _counts(counts: Mapping[str, int]) -> str:

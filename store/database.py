@@ -1,5 +1,6 @@
 """The DuckDB file: made, recognised, locked down, migrated, and written in transactions."""
 
+import os
 import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 import duckdb
 
 from shiyi.core.errors import HomeError, HomeForeignError, UsageError
-from shiyi.core.files import owner_only, sync_directory
+from shiyi.core.files import make_private_directory, owner_only, sync_directory
 from shiyi.core.ids import new_id
 from shiyi.store.faults import damaged, foreign, translated
 from shiyi.store.migrations import MIGRATIONS, Migrations
@@ -19,6 +20,7 @@ from shiyi.store.migrations import MIGRATIONS, Migrations
 FILE_NAME = "shiyi.duckdb"
 Values = Sequence[Any] | Mapping[str, Any]
 _FORMAT = "shiyi"
+_REBUILD = "rebuild"  # where a fresh file is built
 _HEADER_BYTES = 3 * 4096
 _LOG_LIMIT = 16 * 1024 * 1024
 _STATEMENTS_KEPT = 256
@@ -68,8 +70,9 @@ class Database:
         if not self.path.is_file() or not _has_magic(self.path):
             raise foreign(self.path)
         version = self._recognise(len(migrations))
-        # What a search spilled to disk when its process was killed.
+        # What a search spilled to disk, or a rebuild had not finished, when its process was killed.
         shutil.rmtree(home / f"{FILE_NAME}.tmp", ignore_errors=True)
+        shutil.rmtree(home / _REBUILD, ignore_errors=True)
         for file in filter(Path.exists, (self.path, self._log)):
             file.chmod(0o600)
         self._connect(self.path)
@@ -152,6 +155,59 @@ class Database:
         if self._log_bytes() >= self._checkpoint_at:
             self.checkpoint()
             self._checkpoint_at = self._log_bytes() + _LOG_LIMIT
+
+    def rebuild(self, done: str) -> None:
+        """Copy what is not deleted into a fresh file, which then takes the place of this one.
+
+        Deleted text stays in a file until then. The note `done` is left out of the new file, so it
+        is there exactly as long as the work is not done. Whoever is interrupted here has the file
+        from before. Raises HomeUnwritableError without room for a copy.
+        """
+        place = self.path.with_name(_REBUILD)
+        with self.lock, owner_only():
+            self.rows("CHECKPOINT")
+            self.close()
+            try:
+                shutil.rmtree(place, ignore_errors=True)
+                make_private_directory(place)
+                fresh = place / FILE_NAME
+                self._copy_into(fresh, done)
+                if self._log.exists():
+                    raise HomeError(
+                        f"The log of {self.path} could not be emptied; nothing was replaced. Run "
+                        "this again."
+                    )
+                with fresh.open("rb") as file:
+                    os.fsync(file.fileno())
+                fresh.replace(self.path)
+                sync_directory(self.path.parent)
+            finally:
+                shutil.rmtree(place, ignore_errors=True)
+                self._connect(self.path)
+
+    def _copy_into(self, fresh: Path, done: str) -> None:
+        # This one connection may write below one directory, and nowhere else.
+        with translated(self.path), closing(duckdb.connect(str(self.path), config=_CONFIG)) as copy:
+            name = copy.execute("SELECT current_database()").fetchall()[0][0]
+            copy.execute("SET enable_progress_bar = false")
+            copy.execute(f"SET allowed_directories = [{_literal(f'{fresh.parent}/')}]")
+            copy.execute("SET enable_external_access = false")
+            copy.execute("SET lock_configuration = true")
+            copy.execute(f"ATTACH {_literal(str(fresh))} AS fresh")
+            copy.execute(f'COPY FROM DATABASE "{name}" TO fresh')
+            tables = copy.execute(
+                "SELECT table_name FROM duckdb_tables() WHERE database_name = 'fresh'"
+            ).fetchall()
+            for (table,) in tables:
+                counts = [
+                    copy.execute(f'SELECT count(*) FROM {of}."{table}"').fetchall()  # noqa: S608
+                    for of in (f'"{name}"', "fresh")
+                ]
+                if counts[0] != counts[1]:
+                    raise damaged(self.path, f"its copy of {table} has not all rows")
+            copy.execute("DELETE FROM fresh.meta WHERE name = ?", [done])
+            copy.execute("CHECKPOINT fresh")
+            copy.execute("DETACH fresh")
 
     def insert(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run an `INSERT … SELECT unnest(?), …` with one list a column; ~15× quicker than rows."""
@@ -267,6 +323,11 @@ class Database:
                 for statement in migrations[number - 1]:
                     self.rows(statement)
                 self.set_meta("schema", str(number))
+
+
+def _literal(text: str) -> str:
+    """Return a text as SQL has it, for the few statements that take no parameters."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _has_magic(path: Path) -> bool:

@@ -102,7 +102,7 @@ MIGRATIONS: Migrations = (
         )
         """,
     ),
-    (  # 2: turns and their ledger, attachments, feedback, and what was purged
+    (  # 2: turns and their ledger, attachments, feedback, what was purged or undone
         """
         CREATE TABLE receipts (
             scope VARCHAR NOT NULL,
@@ -185,6 +185,19 @@ MIGRATIONS: Migrations = (
         )
         """,
         "CREATE INDEX tombstones_by_id ON tombstones (id)",
+        """
+        CREATE TABLE unlinked (
+            scope VARCHAR NOT NULL,
+            src VARCHAR NOT NULL,
+            rel VARCHAR NOT NULL,
+            dst VARCHAR NOT NULL,
+            span_start INTEGER NOT NULL,
+            span_end INTEGER NOT NULL,
+            attrs VARCHAR NOT NULL,
+            made_seq BIGINT NOT NULL,
+            removed_seq BIGINT NOT NULL
+        )
+        """,
     ),
 )
 SCHEMA_VERSION = len(MIGRATIONS)

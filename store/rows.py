@@ -10,7 +10,7 @@ from typing import Any
 from shiyi.core.errors import UsageError
 
 Attributes = Mapping[str, Any]
-SEARCHED = frozenset({"capture", "record", "link"})  # the changes that the index follows
+SEARCHED = frozenset({"capture", "record", "link", "unlink"})  # the changes that the index follows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +123,10 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One step of the feed. what: one of SEARCHED, `turn` (its steps), `attachment`, `feedback`."""
+    """One step of the feed.
+
+    what: one of SEARCHED, `turn` (its steps), `attachment`, `feedback` or `purge`.
+    """
 
     seq: int
     scope: str

@@ -24,6 +24,7 @@ from shiyi.store.faults import unreadable, unwritable
 from shiyi.store.heads import HeadFilter, Phase
 from shiyi.store.home import prepare_home
 from shiyi.store.lease import Lease
+from shiyi.store.purge import Purged
 from shiyi.store.rolls import Rolls
 from shiyi.store.rows import Capture, Change, Feedback, Link, Record, encode_json, json_sha256
 from shiyi.store.snapshot import Snapshots
@@ -66,6 +67,7 @@ class Store(Closable):
             self.home_id = self._database.meta("home_id") or ""
             self.rolls = Rolls(self._database)
             self.checks = Checks(self.home, self._database)
+            self.purged = Purged(self._database)
             self.snapshots = Snapshots(self._database)
             self.turns = Turns(self._database)
             self.attachments = Attachments(self.home, self._database)
@@ -333,6 +335,27 @@ class Store(Closable):
                 found = self._database.rows("SELECT coalesce(max(seq), 0) FROM changes")[0][0]
                 self._seq = max([found, *(tail["expected"] for tail in self.lost_tails())])
             return self._seq
+
+    def seq_at(self, moment: datetime) -> int:
+        """Return the number of the last change that was made by then; 0 when there was none."""
+        query = "SELECT coalesce(max(seq), 0) FROM changes WHERE changed_at <= ?"
+        return int(self._database.rows(query, [naive(moment)])[0][0])
+
+    def versions_at(self, scope: str, seq: int) -> dict[str, int]:
+        """Return the version that each record of a scope had after change `seq`."""
+        query = """
+            SELECT id, max(version) FROM changes
+            WHERE scope = ? AND what = 'record' AND seq <= ? GROUP BY id
+        """
+        return dict(self._database.rows(query, [scope, seq]))
+
+    def records_since(self, scope: str, seq: int) -> list[str]:
+        """Return the records that have a version from after change `seq`."""
+        query = """
+            SELECT DISTINCT id FROM changes
+            WHERE scope = ? AND what = 'record' AND seq > ? ORDER BY id
+        """
+        return [row[0] for row in self._database.rows(query, [scope, seq])]
 
     def holds(self, seq: int) -> bool:
         """Tell whether what was built from the changes up to `seq` still describes this home.

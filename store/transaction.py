@@ -1,6 +1,7 @@
 """One write: all of it is committed together, with the changes that the index follows."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -10,7 +11,9 @@ from shiyi.store import captures as _captures
 from shiyi.store import corrected as _corrected
 from shiyi.store import feedback as _feedback
 from shiyi.store import links as _links
+from shiyi.store import purge as _purge
 from shiyi.store import records as _records
+from shiyi.store import unlink as _unlink
 from shiyi.store.attachments import Attachment, insert_attachment
 from shiyi.store.database import Database, naive
 from shiyi.store.rows import Capture, Change, Feedback, Link, Record
@@ -104,6 +107,44 @@ class Transaction:
     def note_corrected(self, claims: Sequence[tuple[str, str]]) -> None:
         """Note what was corrected, as (SHA-256 of its folded words, record), to know it again."""
         _corrected.insert_corrected(self._database, self.scope, claims)
+
+    def purge(self, doomed: _purge.Doomed) -> None:
+        """Delete everything about what is doomed, and put up tombstones."""
+        _purge.delete(self._database, self.scope, doomed, self.now)
+        self._session_ends.clear()
+        self._changes += [("purge", id_, 0) for id_ in doomed.ids]
+
+    def unlink_since(self, seq: int, goes: Callable[[str, str, str], bool]) -> int:
+        """Remove the links that came after a change, where `goes(src, rel, dst)`; return how many.
+
+        They are kept aside, so that `relink_as_of` can bring them back.
+        """
+        found = _unlink.links_since(self._database, self.scope, seq)
+        gone = [(placed, ends) for placed, ends in found if goes(*ends)]
+        if gone:
+            placed = [one for one, _ in gone]
+            _unlink.keep_aside(self._database, self.scope, placed, self._next_seq())
+            _unlink.remove(self._database, placed)
+        self._changes += [("unlink", ends[0], 0) for _, ends in gone]
+        return len(gone)
+
+    def relink_as_of(self, seq: int) -> int:
+        """Bring back the links that stood at a change and were removed since; return how many."""
+        rows = _unlink.kept_aside(self._database, self.scope, seq)
+        return self.add_links([
+            Link(
+                scope=self.scope, src=src, rel=rel, dst=dst, span_start=start, span_end=end,
+                attrs=json.loads(attrs),
+            )
+            for src, rel, dst, start, end, attrs in rows
+        ])  # fmt: skip
+
+    def note(self, name: str, value: str) -> None:
+        """Note something about the home itself."""
+        self._database.set_meta(name, value)
+
+    def _next_seq(self) -> int:
+        return self._start + len(self._changes)
 
     def append_changes(self) -> list[Change]:
         """Append the changes and return them."""

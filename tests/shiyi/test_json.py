@@ -41,6 +41,8 @@ ARGUMENTS: dict[str, list[str]] = {
     "archive": ["{record}"],
     "token revoke": ["t"],
     "export": ["{new}"],
+    "purge": ["{record}", "--confirm"],
+    "undo": ["--to", "1"],
     "restore": ["{backup}", "--into", "{new}"],
     "eval run": ["{set}", "--system", "grep", "--out", "{new}"],
     "eval compare": ["{result}", "{result}"],

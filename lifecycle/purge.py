@@ -1,0 +1,234 @@
+"""Purge: what a person names goes for good, from every file of the home.
+
+First the rows, in one transaction that also notes what is still to be done; then the files that
+are made from them; then the database itself, copied without what was deleted. The note goes with
+the last step, so an interruption anywhere is ended by purging again.
+"""
+
+import json
+import shutil
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from shiyi.core.errors import HomeError, HomeUnwritableError, NotFoundError
+from shiyi.core.text import visible
+from shiyi.indexer.documents import record_document
+from shiyi.indexer.embeddings import forget_passages, passage_key
+from shiyi.indexer.generation import scope_directory
+from shiyi.indexer.index import documents_of_captures
+from shiyi.lifecycle.backup import back_up, managed_backups
+from shiyi.lifecycle.backups import elsewhere, remove, sweep
+from shiyi.lifecycle.validate import PENDING
+from shiyi.store import Record, Store, Transaction, encode_json
+from shiyi.store.attachments import attachment_path
+from shiyi.store.purge import Doomed
+from shiyi.store.traces import Traces
+
+_REASON = "Words that it quoted were purged."
+_LEAST_SHARED = 8  # characters in a row, by which a record repeats words
+_EXPORTS = "Exports and copies of this home, and what a model was shown, are out of reach."
+_DISK = (
+    "The disk may hold the old bytes until it writes over them: in a file system's snapshots and "
+    "journal, and in blocks that are free again. They are unlinked, not overwritten; an encrypted "
+    "disk is the help against that."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a purge does.
+
+    quoting: records that stay and lose a quote; repeating: of these, those whose own words repeat
+    what goes. sources: captures that stay and are quoted by records that go. gone: ids that were
+    purged before.
+    """
+
+    doomed: Doomed
+    quoting: tuple[str, ...]
+    repeating: tuple[str, ...]
+    sources: tuple[str, ...]
+    gone: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Purge:
+    """What was done. left: sentences about what could not be reached."""
+
+    plan: Plan
+    vectors: int = 0
+    files: int = 0
+    traces: int = 0
+    backups: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+
+def plan_purge(store: Store, scope: str, ids: Sequence[str], *, with_records: bool = False) -> Plan:
+    """Return what would go with these ids; with `with_records` also the records that quote them.
+
+    Raises NotFoundError for an id that is nothing here and was not purged either.
+    """
+    captures = store.captures(scope, ids)
+    records = set(store.versions_of(scope, ids))
+    files = dict(store.purged.attachments(scope, ids))
+    gone = store.purged.among(scope, ids)
+    for id_ in ids:
+        if id_ not in captures and id_ not in records and id_ not in files and id_ not in gone:
+            raise NotFoundError(
+                f"There is nothing with the id {visible(id_)} in the scope {scope}."
+            )
+    links = store.links_to(scope, list(captures), rels=["quotes"])
+    quoting = {link.src for found in links.values() for link in found} - records
+    if with_records:
+        records, quoting = records | quoting, set()
+    heads = store.heads(scope, sorted(quoting))
+    texts = [capture.text for capture in captures.values()]
+    repeating = [id_ for id_, head in heads.items() if _repeats(head, texts)]
+    quoted = store.links_from(scope, sorted(records), rels=["quotes"])
+    sources = {link.dst for found in quoted.values() for link in found} - captures.keys()
+    doomed = Doomed(
+        captures=tuple(captures), records=tuple(sorted(records)), attachments=tuple(sorted(files)),
+        hashes=tuple(capture.utf8_sha256 for capture in captures.values()),
+        files=tuple(sorted(set(files.values()))),
+    )  # fmt: skip
+    return Plan(
+        doomed, tuple(sorted(heads)), tuple(sorted(repeating)), tuple(sorted(sources)),
+        tuple(sorted(gone)),
+    )  # fmt: skip
+
+
+def purge(store: Store, scope: str, plan: Plan, traces: Traces, backups: Path) -> Purge:
+    """Do what a plan says, and end what an interrupted purge had left to do.
+
+    The indexes of the home must be closed. Returns what was done and what could not be reached.
+
+    Raises HomeUnwritableError without room; the rows are gone then, purging again does the rest.
+    """
+    done = Purge(plan)
+    if plan.doomed.ids:
+        _delete(store, scope, plan)
+    finish(store, traces, backups, done)
+    done.left = list(_left(store, plan))
+    return done
+
+
+def finish(store: Store, traces: Traces, backups: Path, done: Purge) -> bool:
+    """Do what the note says is still to be done; return whether there was anything."""
+    noted = store.note(PENDING)
+    if noted is None:
+        return False
+    todo = json.loads(noted)
+    try:
+        for scope in todo["scopes"]:
+            done.traces += traces.forget(scope)
+            shutil.rmtree(scope_directory(store.home, scope), ignore_errors=True)
+        keys = {bytes.fromhex(key) for key in todo["passages"]}
+        for directory in (store.home / "vectors").glob("*/"):
+            done.vectors += forget_passages(directory, keys)
+        done.files += sum(_remove_bytes(store, sha256) for sha256 in todo["files"])
+        done.backups += _replace_backups(store, backups)
+        # From here on only the file of the database is left.
+        store.keep_note(PENDING, encode_json({"scopes": [], "passages": [], "files": []}))
+        store.purged.rebuild(PENDING)
+    except OSError as error:
+        if isinstance(error, HomeError):
+            raise
+        raise HomeUnwritableError(
+            f"The purge is not done yet ({error.strerror}): the memories are gone, but old bytes "
+            "are still in files. Make room and run `shiyi purge --confirm` to end it."
+        ) from None
+    return True
+
+
+def _delete(store: Store, scope: str, plan: Plan) -> None:
+    passages = _passages(store, scope, plan.doomed)
+    before = json.loads(store.note(PENDING) or '{"scopes": [], "passages": [], "files": []}')
+    todo = {
+        "scopes": sorted({*before["scopes"], scope}),
+        "passages": sorted({*before["passages"], *passages}),
+        "files": sorted({*before["files"], *plan.doomed.files}),
+    }
+
+    def act(transaction: Transaction) -> dict[str, Any]:
+        marked = [
+            replace(
+                head, version=head.version + 1, updated_at=transaction.now,
+                reason=f"{_REASON} {', '.join(plan.doomed.captures)}",
+            )
+            for head in store.heads(scope, list(plan.quoting)).values()
+        ]  # fmt: skip
+        transaction.purge(plan.doomed)
+        transaction.add_records(marked)
+        transaction.note(PENDING, encode_json(todo))
+        return {"purged": len(plan.doomed.ids)}
+
+    store.write(scope, act)
+
+
+def _passages(store: Store, scope: str, doomed: Doomed) -> set[str]:
+    """Return the keys of all vectors that were made with words of what goes.
+
+    A turn is embedded with the end of the turn before it.
+    """
+    captures = [*doomed.captures, *store.purged.followers(scope, doomed.captures)]
+    documents = [one for many in documents_of_captures(store, scope, captures) for one in many]
+    versions = store.versions_of(scope, doomed.records).values()
+    documents += [record_document(version, ()) for many in versions for version in many]
+    return {passage_key(document.passage).hex() for document in documents}
+
+
+def _remove_bytes(store: Store, sha256: str) -> bool:
+    """Remove the bytes of an attachment unless another one has the same."""
+    path = attachment_path(store.home, sha256)
+    if store.purged.is_used(sha256) or not path.exists():
+        return False
+    path.unlink()
+    with suppress(OSError):
+        path.parent.rmdir()  # when it was the last one there
+    return True
+
+
+def _replace_backups(store: Store, directory: Path) -> list[str]:
+    """Remove the home's own backups, which hold what goes; a new one is made first."""
+    sweep(directory)
+    sweep(store.home)
+    old = managed_backups(directory, store.home_id)
+    if any(not one.sealed for one in old):
+        back_up(store, managed=directory, link=False, thin=False)
+    for one in old:
+        remove(one.path)
+    return [one.path.name for one in old]
+
+
+def _left(store: Store, plan: Plan) -> Iterable[str]:
+    doomed = plan.doomed
+    if plan.repeating:
+        yield (
+            f"Records that quoted it repeat its words in their own: {', '.join(plan.repeating)}. "
+            "Purge them too, by id."
+        )
+    if plan.sources:
+        yield (
+            f"The words that the records rest on are still kept: {', '.join(plan.sources)}. Purge "
+            "them too, by id, if they say the same."
+        )
+    twins = [f"{id_} in {scope}" for scope, id_ in store.purged.twins(doomed.hashes)]
+    if twins:
+        yield f"The same words are also kept as {', '.join(twins)}."
+    places = [place for place in elsewhere(store) if Path(place).exists()]
+    if places:
+        yield f"Backups that were written elsewhere still hold it: {', '.join(places)}."
+    yield from (_EXPORTS, _DISK)
+
+
+def _repeats(head: Record, texts: Sequence[str]) -> bool:
+    """Tell whether the words of a record share a run of characters with a text."""
+    own = "\n".join([head.title, head.gist, head.detail or "", *head.aliases, str(head.attrs)])
+    runs = {own[i : i + _LEAST_SHARED] for i in range(len(own) - _LEAST_SHARED + 1)}
+    return any(
+        text[i : i + _LEAST_SHARED] in runs
+        for text in texts
+        for i in range(max(1, len(text) - _LEAST_SHARED + 1))
+    ) or any(text.strip() and text.strip() in own for text in texts)

@@ -1,0 +1,326 @@
+"""Purge: not a byte of it stays under the home, it never comes back, and it can be repeated."""
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shiyi.core.errors import NotFoundError
+from shiyi.lifecycle.backup import back_up
+from shiyi.lifecycle.exporting import export_scope
+from shiyi.lifecycle.importing import import_path
+from shiyi.lifecycle.names import capture_id_of, record_id_of
+from shiyi.lifecycle.purge import Plan, Purge, plan_purge, purge
+from shiyi.lifecycle.remember import remember
+from shiyi.lifecycle.undo import undo
+from shiyi.lifecycle.validate import PENDING, validate, verdict
+from shiyi.lifecycle.write import Words, edit
+from shiyi.models.encoder import Encoder
+from shiyi.store import Store
+from shiyi.store.traces import Traces, new_trace_id
+from tests.conftest import Memory
+from tests.lifecycle.test_backup import attach, dumped
+
+MARKER = "ZEBRAQUARTZ"
+
+
+@pytest.fixture(name="memory")
+def memory_fixture(make_memory: Callable[..., Memory], hashing: Callable[[], Encoder]) -> Memory:
+    """An empty memory with the encoder for tests."""
+    return make_memory(hashing)
+
+
+def holding(home: Path, marker: str = MARKER) -> list[str]:
+    """Return the files under the home that hold the marker, or have it in their name."""
+    return [
+        str(path.relative_to(home))
+        for path in home.rglob("*")
+        if marker in path.name or (path.is_file() and marker.encode() in path.read_bytes())
+    ]
+
+
+def do_purge(memory: Memory, ids: list[str], **how: Any) -> Purge:
+    """Purge as the service does: with the indexes closed."""
+    memory.reopen()
+    store = memory.store
+    with Traces(store.home, days=30, most=100) as traces:
+        plan = plan_purge(store, "me", ids, **how)
+        return purge(store, "me", plan, traces, store.home / "backups")
+
+
+def marked(memory: Memory) -> list[str]:
+    """Keep the marker wherever it can stand, have it indexed, traced, linked and backed up."""
+    store = memory.store
+    said = memory.say(f"她說 {MARKER}。", title=f"T {MARKER}", topics=[MARKER], session="s")
+    noted = remember(
+        store, "me", Words(text="plain words"),
+        {"gist": f"gist {MARKER}", "aliases": [MARKER], "attrs": {"x": {"y": [MARKER]}},
+         "phase": MARKER, "detail": f"d {MARKER}"}, key=f"key of {MARKER}",
+    )  # fmt: skip
+    memory.edit(noted["record_id"], gist="another gist")
+    memory.say("the turn after it", session="s")
+    attach(store, MARKER.encode(), f"{MARKER}.png")
+    file = store._database.rows("SELECT attachment_id FROM attachments")[0][0]
+    memory.indexes.reindex("me")
+    memory.search(MARKER)
+    store.checkpoint()
+    with Traces(store.home, days=30, most=100) as traces:
+        traces.keep("me", {"id": new_trace_id(), "query": MARKER})
+    back_up(store)
+    return [said["capture_id"], said["record_id"], noted["record_id"], noted["capture_id"], file]
+
+
+def test_not_a_byte_stays(memory: Memory) -> None:
+    """Body, title, topic, alias, attrs, phase, old versions, keys, names and files: all gone."""
+    kept = memory.say("這一句留著。", session="s")
+    ids = marked(memory)
+    store = memory.store
+    assert {name.split("/")[0] for name in holding(store.home)} >= {
+        "attachments", "backups", "index", "shiyi.duckdb", "traces",
+    }  # fmt: skip
+
+    done = do_purge(memory, ids)
+
+    assert holding(store.home) == []
+    assert done.vectors >= 4, "its own, and that of the turn after it"
+    assert len(done.backups) == 1
+    assert store.note(PENDING) is None
+    assert verdict(validate(store)) == "clean"
+    assert store.capture("me", kept["capture_id"]) is not None
+    memory.reopen()
+    assert [hit.id for hit in memory.search("這一句").hits]
+    assert not any(hit.why.terms for hit in memory.search(MARKER).hits)
+    assert len(list((store.home / "backups").iterdir())) == 1, "a fresh one stands in its place"
+    assert any("file system" in sentence for sentence in done.left)
+
+
+def test_links_keep_their_place_in_time(memory: Memory) -> None:
+    """A link that goes takes its change with it, so the others are as old as they were."""
+    one, two = memory.say("甲甲甲"), memory.say("乙乙乙")
+    memory.quote(one["record_id"], two["capture_id"], 0, 1)
+    moment = memory.store.last_seq
+    memory.quote(one["record_id"], two["capture_id"], 1, 2)
+
+    do_purge(memory, [one["capture_id"]])
+
+    undo(memory.store, "me", moment)
+    left = memory.store.links_from("me", [one["record_id"]])[one["record_id"]]
+    assert [(link.dst, link.span_start) for link in left] == [(two["capture_id"], 0)]
+
+
+def test_what_quotes_it_stays_and_is_marked(memory: Memory) -> None:
+    """A record keeps its own words, loses the quote, and a person is told that it repeats it."""
+    said = memory.say(f"她的秘密花園在 {MARKER}。")
+    other = memory.record("r", "她喜歡花。")
+    memory.quote(other, said["capture_id"], 0, 2)
+
+    plan = plan_purge(memory.store, "me", [said["capture_id"]])
+    assert set(plan.quoting) == {said["record_id"], other}
+    assert plan.repeating == (said["record_id"],)
+    done = do_purge(memory, [said["capture_id"]])
+
+    head = memory.store.versions("me", other)[-1]
+    assert head.version == 2
+    assert said["capture_id"] in str(head.reason)
+    assert memory.store.links_from("me", [other]) == {}
+    assert holding(memory.store.home) == ["shiyi.duckdb"]
+    assert said["record_id"] in done.left[0]
+
+    do_purge(memory, [said["record_id"]])
+    assert holding(memory.store.home) == []
+
+
+def test_with_records_takes_them_too(memory: Memory) -> None:
+    said = memory.say(f"只有 {MARKER}")
+
+    done = do_purge(memory, [said["capture_id"]], with_records=True)
+
+    assert done.plan.doomed.records == (said["record_id"],)
+    assert holding(memory.store.home) == []
+
+
+def test_bytes_that_another_attachment_has_stay(memory: Memory) -> None:
+    """Two attachments share their bytes; they go with the last one."""
+    store = memory.store
+    sha256 = attach(store, MARKER.encode())
+    store._database.rows(
+        "INSERT INTO attachments SELECT * REPLACE ('B' AS attachment_id) FROM attachments"
+    )
+    memory.say("甲")
+    first = store._database.rows("SELECT attachment_id FROM attachments ORDER BY ALL")[0][0]
+
+    assert do_purge(memory, [first]).files == 0
+    assert (store.home / "attachments" / sha256[:2] / sha256).exists()
+    assert do_purge(memory, ["B"]).files == 1
+    assert holding(store.home) == []
+
+
+def test_it_never_comes_back_by_import(memory: Memory, tmp_path: Path) -> None:
+    """An export and a source from before add nothing that was purged, and say how much."""
+    store = memory.store
+    lines = (
+        f'{{"type":"capture","id":"a","text":"{MARKER}"}}\n'
+        '{"type":"capture","id":"b","text":"甲"}\n'
+        f'{{"type":"record","id":"r","kind":"fact","title":"{MARKER}","gist":"{MARKER}",'
+        '"quotes":[{"capture":"a"}]}\n'
+        '{"type":"record","id":"q","kind":"fact","title":"q","gist":"q",'
+        '"quotes":[{"capture":"a"},{"capture":"b"}]}\n'
+        '{"type":"link","src":"q","rel":"about","dst":"r"}\n'
+    )
+    source = tmp_path / "in.jsonl"
+    source.write_text(lines, "utf-8")
+    assert import_path(store, "me", source).failed == 0
+    export_scope(store, "me", tmp_path / "out", "jsonl")
+    ids = [capture_id_of("me", "a"), record_id_of("me", "r")]
+    do_purge(memory, ids)
+    counts = store.counts("me")
+
+    for path in (source, tmp_path / "out"):
+        report = import_path(store, "me", path)
+        assert report.failed == 0, report.errors
+        assert report.skipped["was purged, and stays away"] == 3
+        assert report.skipped["a quote of words that were purged"] == 1
+    assert store.counts("me") == counts
+    assert holding(store.home) == []
+
+
+def test_what_is_out_of_reach_is_named(memory: Memory, tmp_path: Path) -> None:
+    """Backups elsewhere by their path, the same words elsewhere, and the words behind a record."""
+    said, twin = memory.say(MARKER), memory.say(MARKER, scope="other")
+    back_up(memory.store, tmp_path / "stick")
+
+    done = do_purge(memory, [said["record_id"]])
+    assert any(said["capture_id"] in sentence for sentence in done.left)
+    done = do_purge(memory, [said["capture_id"]])
+
+    assert any(str(tmp_path / "stick") in sentence for sentence in done.left)
+    assert any(f"{twin['capture_id']} in other" in sentence for sentence in done.left)
+
+
+def test_an_unknown_id_is_refused_and_a_purged_one_is_known(memory: Memory) -> None:
+    said = memory.say("甲")
+    with pytest.raises(NotFoundError):
+        plan_purge(memory.store, "me", ["nothing"])
+    do_purge(memory, [said["capture_id"]], with_records=True)
+
+    again = plan_purge(memory.store, "me", [said["capture_id"]])
+
+    assert again.gone == (said["capture_id"],)
+    assert again.doomed.ids == []
+
+
+@pytest.mark.parametrize("step", ["rmtree", "forget", "vectors", "bytes", "backup", "rebuild"])
+def test_interrupted_anywhere_it_is_ended_by_a_repeat(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """After an interruption validate says so; purging again leaves nothing."""
+    ids = marked(memory)
+    places = {
+        "rmtree": "shiyi.lifecycle.purge.shutil.rmtree",
+        "forget": "shiyi.store.traces.Traces.forget",
+        "vectors": "shiyi.lifecycle.purge.forget_passages",
+        "bytes": "shiyi.lifecycle.purge._remove_bytes",
+        "backup": "shiyi.lifecycle.purge.remove",
+        "rebuild": "shiyi.store.database.Database._copy_into",
+    }
+
+    def interrupt(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(places[step], interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            do_purge(memory, ids)
+    assert verdict(validate(memory.store)) == "failed"
+    memory.indexes.close()
+    memory.store.close()
+    memory.store = Store(memory.home)
+
+    do_purge(memory, [])
+
+    assert holding(memory.home) == []
+    assert verdict(validate(memory.store)) == "clean"
+    memory.store.close()
+
+
+def test_the_rebuilt_file_is_the_same_home(memory: Memory, tmp_path: Path) -> None:
+    """Rows, keys, indexes and limits are as they were; so is what can be written next."""
+    store = memory.store
+    one = memory.say("甲甲")
+    two = memory.say("乙乙")
+    edit(store, "me", two["record_id"], {"gist": "丙"}, key="k")
+    catalogue = (
+        "SELECT index_name, sql FROM duckdb_indexes() ORDER BY ALL",
+        "SELECT table_name, constraint_text FROM duckdb_constraints() ORDER BY ALL",
+        "SELECT table_name, sql FROM duckdb_tables() ORDER BY ALL",
+        "SELECT value FROM duckdb_settings() WHERE name = 'lock_configuration'",
+    )
+    before, rows = [store._database.rows(query) for query in catalogue], dumped(store)
+
+    do_purge(memory, [one["capture_id"]], with_records=True)
+
+    assert [store._database.rows(query) for query in catalogue] == before
+    after = dumped(store)
+    assert after["captures"] == rows["captures"][1:]
+    assert after["records"] == rows["records"][1:]
+    assert after["idempotency"] == rows["idempotency"]
+    assert store.home_id in after["meta"][1].decode() + after["meta"][0].decode() + str(
+        after["meta"]
+    )
+    store.close()
+    with Store(memory.home) as again:
+        assert dumped(again) == after
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from shiyi.lifecycle.names import capture_id_of, record_id_of
+from shiyi.lifecycle.purge import plan_purge, purge
+from shiyi.store import Store
+from shiyi.store.traces import Traces
+
+home = Path(sys.argv[1])
+with Store(home) as store, Traces(home, days=30, most=100) as traces:
+    print("ready", flush=True)
+    ids = [id_ for id_ in sys.argv[2:] if id_ not in store.purged.among("me", sys.argv[2:])]
+    purge(store, "me", plan_purge(store, "me", ids), traces, home / "backups")
+    print("done", flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_killed_anywhere_it_is_ended_by_a_repeat(memory: Memory, tmp_path: Path) -> None:
+    """30 kills at random times: never a damaged home, and a repeat leaves nothing."""
+    ids = marked(memory)
+    memory.close()
+    for round_ in range(30):
+        home = tmp_path / f"killed{round_}"
+        shutil.copytree(memory.home, home)
+        command = [sys.executable, "-c", KILLED, str(home), *ids]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(round_ * 0.01)
+            process.kill()
+        assert subprocess.check_output(command, text=True).endswith("done\n")
+        assert holding(home) == []
+        with Store(home) as store:
+            assert verdict(validate(store)) == "clean"
+
+
+def test_a_plan_says_and_does_nothing(memory: Memory) -> None:
+    """Without a confirmation nothing is changed."""
+    said = memory.say(MARKER)
+    before = memory.store.last_seq
+
+    plan = plan_purge(memory.store, "me", [said["capture_id"]], with_records=True)
+
+    assert isinstance(plan, Plan)
+    assert plan.doomed.captures == (said["capture_id"],)
+    assert memory.store.last_seq == before

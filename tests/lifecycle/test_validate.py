@@ -1,0 +1,132 @@
+"""Validate names what does not fit, each fault by its own check."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shiyi.lifecycle.remember import remember
+from shiyi.lifecycle.validate import validate, verdict
+from shiyi.lifecycle.write import Words, edit
+from shiyi.store import Link, Store, Transaction
+from tests.lifecycle.test_backup import attach
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "home", create=True) as opened:
+        for text in ("甲👍甲", "乙", "丙"):
+            edit(opened, "me", remember(opened, "me", Words(text=text), {})["record_id"],
+                 {"salience": 60})  # fmt: skip
+        attach(opened, b"picture")
+        yield opened
+
+
+def faults(store: Store, **how: Any) -> dict[str, str]:
+    return {f.name: f.state for f in validate(store, **how) if f.state != "ok"}
+
+
+def ids(store: Store) -> list[str]:
+    return [head.record_id for head in store.iterate_heads("me")]
+
+
+def tie(store: Store, src: str, rel: str, dst: str, start: int = -1, end: int = -1) -> None:
+    def add(transaction: Transaction) -> dict[str, Any]:
+        made = Link(scope="me", src=src, rel=rel, dst=dst, span_start=start, span_end=end)
+        return {"added": transaction.add_links([made])}
+
+    store.write("me", add)
+
+
+def circle(store: Store) -> None:
+    one, two, three = ids(store)
+    for src, dst in ((one, two), (two, three), (three, one)):
+        tie(store, src, "supersedes", dst)
+
+
+def run(statement: str) -> Callable[[Store], Any]:
+    return lambda store: store._database.rows(statement)
+
+
+FAULTS: dict[str, tuple[Callable[[Store], Any], dict[str, str]]] = {
+    "other words": (run("UPDATE captures SET text = '丁' WHERE text = '乙'"), {"words": "failed"}),
+    "a lost capture": (
+        run("DELETE FROM captures WHERE text = '乙'"), {"rows": "failed", "links": "failed"},
+    ),
+    "a lost version": (
+        run("DELETE FROM records WHERE version = 1 AND gist = '乙'"),
+        {"rows": "failed", "versions": "failed"},
+    ),
+    "a lost change": (run("DELETE FROM changes WHERE seq = 5"), {"changes": "failed"}),
+    "a change twice": (run("UPDATE changes SET seq = 4 WHERE seq = 5"), {"changes": "failed"}),
+    "a link to nothing": (
+        lambda store: tie(store, ids(store)[0], "about", "01ARZ3NDEKTSV4RRFFQ69G5FAV"),
+        {"links": "warning"},
+    ),
+    "a circle": (circle, {"chains": "failed"}),
+    "a span too long": (
+        run("UPDATE links SET span_end = 4 WHERE span_end = 3"), {"spans": "failed"},
+    ),
+    "a span backwards": (
+        run("UPDATE links SET span_start = 2, span_end = 1 WHERE span_end = 3"),
+        {"spans": "failed"},
+    ),
+    "no bytes": (
+        lambda store: next((store.home / "attachments").glob("*/*")).unlink(),
+        {"attachments": "failed"},
+    ),
+    "other bytes": (
+        lambda store: next((store.home / "attachments").glob("*/*")).write_bytes(b"pictura"),
+        {"attachments": "failed"},
+    ),
+    "stray bytes": (
+        lambda store: (store.home / "attachments" / "stray").touch(), {"attachments": "warning"},
+    ),
+    "a purge begun": (lambda store: store.keep_note("purge_pending", "{}"), {"purge": "failed"}),
+    "risen": (
+        run("INSERT INTO tombstones SELECT scope, capture_id, 'capture', recorded_at FROM captures "
+            "LIMIT 1"),
+        {"purged": "failed"},
+    ),
+}  # fmt: skip
+
+
+def test_a_sound_home_is_clean(store: Store) -> None:
+    assert faults(store) == {}
+    assert verdict(validate(store, require_closed=True)) == "clean"
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_named(store: Store, fault: str) -> None:
+    """Each fault is found by the check made for it, and only by those that it concerns."""
+    act, expected = FAULTS[fault]
+    act(store)
+
+    assert faults(store) == expected
+    assert verdict(validate(store)) == ("warnings" if "warning" in expected.values() else "failed")
+
+
+def test_a_lost_tail_is_named(store: Store, tmp_path: Path) -> None:
+    """What the watermark knows and the database does not is said in numbers."""
+    store.close()
+    last = 9
+    log = tmp_path / "home" / "shiyi.duckdb.wal"
+    assert not log.exists(), "closing emptied it"
+    (tmp_path / "home" / "watermark").unlink()
+    with Store(tmp_path / "home") as again:
+        again._watermark.write(again.last_seq + last)
+    with Store(tmp_path / "home") as again:
+        found = [f.detail for f in validate(again) if f.name == "changes"]
+        remember(again, "me", Words(text="later"), {})
+        later = [f.detail for f in validate(again) if f.name == "changes"]
+
+    assert found == later, "what is written afterwards hides nothing and adds nothing"
+    assert len(found) == 1
+    assert "are missing" in found[0]
+
+
+def test_messages_hold_no_words(store: Store) -> None:
+    for name in ("other words", "a lost version", "a circle", "a span too long", "no bytes"):
+        FAULTS[name][0](store)
+    assert not any(word in f.detail for f in validate(store) for word in "甲乙丙")
