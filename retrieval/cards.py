@@ -16,6 +16,7 @@ from shiyi.core.text import visible
 from shiyi.indexer.documents import NO_DATE, RECORD, SOURCED
 from shiyi.indexer.index import ScopeIndex
 from shiyi.indexer.segment import Array
+from shiyi.retrieval.layout import inline
 from shiyi.retrieval.level_results import Card
 from shiyi.retrieval.packing import Format, Item, compact
 from shiyi.retrieval.results import Hit, Passage
@@ -216,15 +217,15 @@ def _days(first: int, last: int, precision: str | None) -> str | None:
 
 def _markdown(form: Mapping[str, Any]) -> str:
     """Return a form as one item of a list."""
-    head = [str(form[name]) for name in ("id", "date", "kind", "who") if name in form]
+    head = [inline(str(form[name])) for name in ("id", "date", "kind", "who") if name in form]
     if "rel" in form:
         head.insert(1, f"{form['rel']} {form['of']}")
     if "text" not in form:
         return f"- {visible(' '.join(head))}"
-    title = f" · {form['title']}" if "title" in form else ""
+    title = f" · {inline(form['title'])}" if "title" in form else ""
     placed = {"id", "rel", "of", "date", "kind", "who", "title", "text"}
-    more = [f" · {name} {_shown(form[name])}" for name in form if name not in placed]
-    line = f"{' '.join(head)}{title}: {form['text']}{''.join(more)}"
+    more = [f" · {name} {inline(_shown(form[name]))}" for name in form if name not in placed]
+    line = f"{' '.join(head)}{title}: {inline(form['text'])}{''.join(more)}"
     return f"- {visible(_one_line(line))}"
 
 

@@ -6,6 +6,7 @@ so what an answer costs is the sum of what its blocks cost.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -15,6 +16,7 @@ from pydantic import BaseModel, Field
 from shiyi.core.text import visible
 
 Format = Literal["json", "markdown"]
+_PARTING = re.compile(r"(?<!\S)·(?!\S)")
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 GAINS = (0.05, 0.8, 0.9, 1.0)  # id, one line, short card, full card
 
@@ -102,6 +104,11 @@ def plain(value: Any) -> str:
     """Return a value on one line of Markdown."""
     text = value if isinstance(value, str) else compact(value)
     return visible(" ".join(text.split()))
+
+
+def inline(text: str) -> str:
+    """Return stored text in which no dot looks like what parts two fields of a line."""
+    return _PARTING.sub(r"\\·", text) if "·" in text else text
 
 
 def between(format_: Format) -> str:

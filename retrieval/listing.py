@@ -8,6 +8,7 @@ from typing import Any
 from shiyi.core.ids import is_id
 from shiyi.core.text import visible
 from shiyi.models.tokens import TokenCounter
+from shiyi.retrieval.layout import inline
 from shiyi.retrieval.map_results import MapEntry
 from shiyi.retrieval.packing import (
     Format,
@@ -176,13 +177,13 @@ def form_of(entry: MapEntry, format_: Format) -> str:
     named = ":" in entry.id  # by a word of ours and a name, which the title shows
     before = (
         entry.block, entry.when, entry.due, entry.date, None if named else entry.kind,
-        entry.status, entry.phase, entry.title,
+        entry.status, inline(entry.phase or ""), inline(entry.title),
     )  # fmt: skip
     parts = [" · ".join(part for part in before if part)]
-    parts += [f" — {text}" for text in (entry.gist, entry.context) if text]
+    parts += [f" — {inline(text)}" for text in (entry.gist, entry.context) if text]
     for name, values in (("also", entry.aliases), ("topics", entry.topics)):
         if values:
-            parts.append(f" · {name} {', '.join(values)}")
+            parts.append(f" · {name} {inline(', '.join(values))}")
     if entry.records is not None:
         parts.append(f" · {entry.records} record{'s' * (entry.records != 1)}")
     if entry.fit == "possible":

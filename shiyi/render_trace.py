@@ -65,6 +65,8 @@ def render_absence(answer: AbsenceResult) -> str:
     if answer.outcome == "found":
         more = f" and {answer.omitted} more" if answer.omitted else ""
         lines.append(f"Found: {', '.join(answer.found)}{more}.")
+    elif answer.outcome == "empty" and not answer.probes:
+        lines.append("Nothing: there was nothing to ask.")
     elif answer.outcome == "empty":
         lines.append(f"Nothing: {asked} found nothing above the evidence floor.")
     else:
