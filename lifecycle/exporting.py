@@ -11,6 +11,7 @@ import yaml
 from shiyi.core.errors import HomeUnwritableError, UsageError
 from shiyi.core.files import make_private_directory, owner_only
 from shiyi.core.iterate import batched
+from shiyi.lifecycle.exporting_turns import export_turns
 from shiyi.lifecycle.importing import EXPORT_BLOCK
 from shiyi.store import Capture, Feedback, Link, Record, Store
 
@@ -25,9 +26,11 @@ def export_scope(store: Store, scope: str, directory: Path, format_: str) -> dic
     """Write the scope into a new or empty directory and return how many of each were written.
 
     `jsonl` gives captures.jsonl, records.jsonl and structure.jsonl (the links that no record names
-    itself) and, when there is any, feedback.jsonl, which import takes back without loss, and
-    history.jsonl, every older version.
-    `markdown` gives a file for each record and capture.
+    itself) and, when there is any, feedback.jsonl, which import takes back without loss;
+    history.jsonl, every older version; and turns.jsonl, the receipts and steps. `markdown` gives a
+    file for each record and capture. Both give attachments.jsonl and the files of attachments
+    under their SHA-256, if there are any; a backup takes turns and attachments back, an import
+    does not.
 
     Raises UsageError when the directory holds something, HomeUnwritableError when it cannot be
     written.
@@ -37,9 +40,8 @@ def export_scope(store: Store, scope: str, directory: Path, format_: str) -> dic
         if any(directory.iterdir()):
             raise UsageError(f"{directory} is not empty; name a new or empty directory.")
         with owner_only():
-            if format_ == "markdown":
-                return _export_markdown(store, scope, directory)
-            return _export_jsonl(store, scope, directory)
+            write = _export_markdown if format_ == "markdown" else _export_jsonl
+            return {**write(store, scope, directory), **export_turns(store, scope, directory)}
     except OSError as error:
         raise HomeUnwritableError(
             f"{directory} cannot be written ({error.strerror}); the export is not complete."

@@ -4,7 +4,7 @@ What was written together has one number, that of its change in the feed: it is 
 whatever the clock says.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -30,6 +30,8 @@ _INSERT_ENTRIES = f"""
 """
 _RECEIPTS = f"SELECT {_RECEIPT} FROM receipts WHERE scope = ? AND turn_id = ? ORDER BY version"  # noqa: S608
 _NEWEST = f"SELECT {_RECEIPT} FROM receipts WHERE scope = ? ORDER BY seq DESC LIMIT 1"  # noqa: S608
+_ALL_RECEIPTS = f"SELECT {_RECEIPT} FROM receipts WHERE scope = ? ORDER BY seq"  # noqa: S608
+_ALL_ENTRIES = f"SELECT {_ENTRY} FROM ledger WHERE scope = ? ORDER BY seq, rowid"  # noqa: S608
 _OF_TURN = f"""
     SELECT {_ENTRY} FROM ledger WHERE scope = ? AND turn_id = ? ORDER BY seq, rowid
 """  # noqa: S608
@@ -141,6 +143,13 @@ class Turns:
     def last(self, scope: str, limit: int) -> list[Entry]:
         """Return the last steps of a scope, oldest first."""
         return [_entry(row) for row in self._database.rows(_PAGE, [scope, limit])][::-1]
+
+    def iterate(self, scope: str) -> Iterator[Receipt | Entry]:
+        """Yield every receipt of a scope and then every step, each in order."""
+        for batch in self._database.batches(_ALL_RECEIPTS, [scope]):
+            yield from map(_receipt, batch)
+        for batch in self._database.batches(_ALL_ENTRIES, [scope]):
+            yield from map(_entry, batch)
 
     def open_captures(self, scope: str) -> list[Entry]:
         """Return the capture steps that nothing has closed, oldest first."""

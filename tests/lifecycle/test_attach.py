@@ -1,6 +1,7 @@
 """Attachments: kept whole under their hash or not at all, once, and found by their words."""
 
 import hashlib
+import json
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -324,3 +325,29 @@ def test_doctor_and_validate_read_the_bytes(
     assert states() == ["failed", "failed"]
     assert not me.capture_attachment(tmp_path / "a.bin", turn=turn).new
     assert states() == ["ok", "ok"]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "markdown"])
+def test_an_export_has_the_files(me: Any, turn: str, tmp_path: Path, form: str) -> None:
+    """Each row is written, and the bytes once, beside the turns; import passes them over."""
+    content = b"\xff" * 10
+    for name in ("a.bin", "b.bin"):
+        (tmp_path / name).write_bytes(content)
+        me.capture_attachment(tmp_path / name, turn=turn)
+    me.remember("别的")
+
+    counts = me.export(tmp_path / "out", format=form).counts
+
+    assert (counts["attachments"], counts["turns"]) == (2, 6)
+    lines = (tmp_path / "out" / "attachments.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert [(one["type"], one["name"]) for one in rows] == [
+        ("attachment", "a.bin"), ("attachment", "b.bin"),
+    ]  # fmt: skip
+    digest = hashlib.sha256(content).hexdigest()
+    assert [path.name for path in (tmp_path / "out" / "attachments").iterdir()] == [digest]
+    assert (tmp_path / "out" / "attachments" / digest).read_bytes() == content
+    turns = (tmp_path / "out" / "turns.jsonl").read_text("utf-8").splitlines()
+    assert {json.loads(line)["type"] for line in turns} == {"receipt", "step"}
+    if form == "jsonl":
+        assert me.import_(tmp_path / "out").failed == 0

@@ -98,7 +98,7 @@ def test_older_versions_are_written_too(me: shiyi.Scope, tmp_path: Path) -> None
     counts = me.export(tmp_path / "out").counts
 
     lines = (tmp_path / "out" / "history.jsonl").read_text("utf-8").splitlines()
-    assert counts == {"captures": 1, "records": 1, "versions": 1, "links": 0}
+    assert counts == {"captures": 1, "records": 1, "versions": 1, "links": 0, "turns": 3}
     assert [json.loads(one)["gist"] for one in lines] == ["住台北"]
 
 
