@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from shiyi.core.errors import ConflictError, HomeError, UsageError
-from shiyi.store import Capture, Change, Store
+from shiyi.core.errors import ConflictError, HomeDamagedError, HomeError, UsageError
+from shiyi.store import Capture, Change, Store, Transaction
 
 
 def everything(store: Store) -> dict[str, Any]:
@@ -203,3 +203,16 @@ def test_closing_twice_is_harmless_and_using_after_it_is_an_error(home: Path) ->
             store.write("me", lambda _: {})
         with pytest.raises(OSError, match="in use"):
             Store(home)
+
+
+def test_what_cannot_be_read_back_is_no_success(store: Store, rows: Any) -> None:
+    """Words that are not there after the commit are never called kept."""
+    capture = rows.capture()
+
+    def lose(transaction: Transaction) -> dict[str, Any]:
+        transaction.add_captures([capture])
+        store._database.rows("DELETE FROM captures")
+        return {}
+
+    with pytest.raises(HomeDamagedError, match="read back"):
+        store.write("me", lose)
