@@ -33,7 +33,7 @@ def add_footprint(
 
     known: what a probe for the same activity found, most alike first. Without a day it was done on
     the day of the words, or today. Returns record_id, version, etag, links, added (false when one
-    was versioned) and times (how often it was done).
+    was versioned), times (how often it was done) and probed (what was known).
 
     Raises UsageError for a text that is too long, or a date or quote that does not fit.
     """
@@ -62,6 +62,7 @@ def add_footprint(
         return {
             "record_id": record.record_id, "version": record.version, "etag": record.etag,
             "links": added, "added": before is None, "times": record.attrs["times"],
+            "probed": list(known),
         }  # fmt: skip
 
     request = ["footprint", text, [[q.capture, q.text, q.start, q.end] for q in quotes], day, level]

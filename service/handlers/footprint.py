@@ -26,4 +26,4 @@ def handle_footprint(
         level=request.level,
         key=request.key,
     )
-    return answer.FootprintResult(**result, probed=known)
+    return answer.FootprintResult(**result)
