@@ -128,6 +128,12 @@ def test_few_ordinary_notes_are_flagged() -> None:
     assert len(flagged) < 10, flagged
 
 
+def test_the_page_lists_every_rule() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "safety.md").read_text("utf-8")
+    listed = [line for line in page.splitlines() if line.startswith("| `")]
+    assert listed == [f"| `{rule.name}` | {rule.what} |" for rule in RULES]
+
+
 def test_names_are_told_apart() -> None:
     assert len({rule.name for rule in RULES}) == len(RULES)
     assert all(hint == hint.lower() for rule in RULES for hint in rule.hints)
