@@ -23,6 +23,7 @@ from benchmarks.measure import Result, Row, Skipped, one_thread
 
 _MODULES = (
     "lexical", "hybrid", "nearest", "importing", "model", "opening", "graph", "levels", "survey",
+    "agents",
 )  # fmt: skip
 _PACKAGES = (
     "numpy", "faiss-cpu", "duckdb", "jieba", "rank-bm25", "bm25s", "numba", "lancedb",
@@ -30,7 +31,7 @@ _PACKAGES = (
 )  # fmt: skip
 _SIZES = "10000,100000"
 _QUICK = "10000"
-_ROWS = 15
+_ROWS = 16
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shiyi.core.errors import HomeError, UsageError
+from shiyi.core.errors import HomeError, ShiyiError, UsageError
 from shiyi.core.ids import check_scope
 from shiyi.core.settings import home_directory, load_settings
 
@@ -165,14 +165,17 @@ def hook(ctx: click.Context, /, event: str, client: str | None, **given: str | N
     if client is not None:
         click.echo(settings_for(client, event, command_line(options["scope"], options["home"])))
         return 0
-    settings = load_settings(home_directory(options["home"]), model=options["model"])
-    scope = check_scope(options["scope"] or settings.scope)
-    payload = sys.stdin.buffer.read(_MOST_BYTES)
     try:
+        settings = load_settings(home_directory(options["home"]), model=options["model"])
+        scope = check_scope(options["scope"] or settings.scope)
+        payload = sys.stdin.buffer.read(_MOST_BYTES)
         with open_caller(options["home"], model=options["model"], wait=_WAIT) as caller:
             told = answer_hook(event, payload, caller, scope)
-    except HomeError:
-        return 0  # nothing is remembered yet
+    except ShiyiError as error:
+        if error.code == HomeError.code:
+            return 0  # nothing is remembered yet
+        click.echo(f"shiyi: {error}", err=True)
+        return 1  # 2 would stop the person's prompt, or the compaction
     if told:
         click.echo(told)
     return 0
