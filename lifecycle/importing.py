@@ -104,22 +104,25 @@ def _by_scope(
             report.refuse(item)
         elif isinstance(item, Skipped):
             report.skipped[item.reason] += item.count
-        elif isinstance(item, CaptureItem) and not (item := _as_said(item)).text.strip():
-            report.skipped[_RECALLED] += 1
-        else:
+        elif (said := _as_said(item, report)) is not None:
             try:
                 own = check_scope(f"{scope}.{item.scope}") if item.scope else scope
             except UsageError as error:
                 report.refuse(_error(source, item, str(error)))
                 continue
-            found.setdefault(own, []).append(item)
+            found.setdefault(own, []).append(said)
     return found
 
 
-def _as_said(item: CaptureItem) -> CaptureItem:
-    """Return an item without what recall put into the words."""
+def _as_said(item: Kept, report: Imported) -> Kept | None:
+    """Return an item without what recall put into its words; None when nothing else is there."""
+    if not isinstance(item, CaptureItem):
+        return item
     said = without_recalled(item.text)
-    return item if said is item.text else replace(item, text=said)
+    if said is item.text:
+        return item
+    report.skipped[_RECALLED] += 1
+    return replace(item, text=said) if said.strip() else None
 
 
 def _write_batch(

@@ -2,9 +2,10 @@
 
 import json
 import os
-import select
+import queue
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -84,20 +85,43 @@ class Lines:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env=dict(env),
         )  # fmt: skip
+        self._said: queue.Queue[bytes] = queue.Queue()
+        self._complaints: list[bytes] = []
+        self._threads = [
+            threading.Thread(target=self._listen), threading.Thread(target=self._overhear),
+        ]  # fmt: skip
+        for thread in self._threads:
+            thread.start()
 
     def send(self, method: str, params: Any = None, *, id_: int | str | None = None) -> None:
-        assert self.process.stdin is not None
         told = {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
-        line = json.dumps({name: one for name, one in told.items() if one is not None})
+        self.send_line(json.dumps({name: one for name, one in told.items() if one is not None}))
+
+    def send_line(self, line: str) -> None:
+        assert self.process.stdin is not None
         self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()
 
     def read(self, seconds: float = 30) -> Any:
-        assert self.process.stdout is not None
-        ready, _, _ = select.select([self.process.stdout], [], [], seconds)
-        assert ready, "no answer"
-        return json.loads(self.process.stdout.readline())
+        return json.loads(self._said.get(timeout=seconds))
 
-    def end(self) -> tuple[bytes, bytes]:
-        """Close its input and return what it still said, and what it complained of."""
-        return self.process.communicate(timeout=30)
+    def end(self) -> tuple[list[bytes], bytes]:
+        """Close its input; return the lines that it still said, and what it complained of."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(30)
+        for thread in self._threads:
+            thread.join(30)
+        rest = [self._said.get() for _ in range(self._said.qsize())]
+        return rest, b"".join(self._complaints)
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as lines:
+            for line in lines:
+                self._said.put(line)
+
+    def _overhear(self) -> None:
+        assert self.process.stderr is not None
+        with self.process.stderr as text:
+            self._complaints += text.readlines()

@@ -60,7 +60,7 @@ def test_every_line_is_of_the_protocol(calls: int, tmp_path: Path) -> None:
             server.send("notifications/cancelled", {"requestId": n, "reason": "changed my mind"})
             continue
         if n % 25 == 1:
-            server.process.stdin.write(b"this is no JSON\n")  # type: ignore[union-attr]
+            server.send_line("this is no JSON")
         while True:
             message = server.read()
             assert message["jsonrpc"] == "2.0"
@@ -69,7 +69,7 @@ def test_every_line_is_of_the_protocol(calls: int, tmp_path: Path) -> None:
                 break
     out, err = server.end()
 
-    rest = [json.loads(line) for line in out.splitlines()]
+    rest = [json.loads(line) for line in out]
     assert all(message["jsonrpc"] == "2.0" for message in rest)
     assert {n for n in range(1, calls + 1) if n % 10} <= answered
     assert b"a print of search" in err  # it went where people look
