@@ -5,6 +5,7 @@ from shiyi.service.mcp_tool import Values
 
 VIEWS = {
     "overview": "survey", "domain": "routing", "timeline": "recall", "directory": "catalog",
+    "now": "current", "followups": "followup list",
 }  # fmt: skip
 
 
@@ -26,8 +27,8 @@ def choose_correction(given: Values) -> tuple[str, Values]:
     action = given.get("action", "edit")
     if action in {"supersede", "contradict"} and "other" not in given:
         raise UsageError(f"The action {action} needs other: the id of the other record.")
-    if action == "contradict":
-        return "link", {"rel": "contradicts"}
+    if action == "close_followup":
+        return "followup close", {}
     return action, {}
 
 

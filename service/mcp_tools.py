@@ -83,7 +83,8 @@ TOOLS: tuple[Tool, ...] = (
             "things, people, topics, open follow-ups and gaps. Use it at the start of a session, "
             "and when a question is wide ('how have I been?'). view overview: everything; "
             "domain: one person, topic or phase (about); timeline: titles along time, newest "
-            "first; directory: every title. It shows titles and ids, never the words themselves: "
+            "first; directory: every title; now: the states that hold; followups: what is due. "
+            "It shows titles and ids, never the words themselves: "
             "read those with memory_probe, memory_deep or memory_fetch."
         ),
         operations=tuple(VIEWS.values()),
@@ -96,7 +97,7 @@ TOOLS: tuple[Tool, ...] = (
         },
         inputs={
             "about": Input(
-                ("routing.about", "recall.about"),
+                ("routing.about", "recall.about", "current.of"),
                 "a person, place, topic or phase by its name, or a record by its id",
             ),
             "query": Input(("survey.query",), "words that the overview leans towards"),
@@ -107,6 +108,7 @@ TOOLS: tuple[Tool, ...] = (
                     "before": "timeline: only what is dated before this day or record",
                     "after": "timeline: only what is dated after this day or record",
                     "by": "directory: what titles stand together by",
+                    "as_of": "as things stood at the end of that day",
                     "budget": _BUDGET,
                     "resume": _RESUME,
                 },
@@ -307,32 +309,43 @@ TOOLS: tuple[Tool, ...] = (
         description=(
             "Change what holds. action edit: give the record a new version (only the fields that "
             "change); supersede: another record holds instead (other); contradict: two records "
-            "disagree and both stay; archive: take it out of ordinary search. Nothing is lost: "
+            "cannot both be so and both stay (other, reason); archive: take it out of ordinary "
+            "search; close_followup: say what came of it (outcome, note). Nothing is lost: "
             "older versions stay readable. Use it when the person corrects something, after you "
             "kept their words. Words themselves never change."
         ),
-        operations=("edit", "archive", "supersede", "link"),
+        operations=("edit", "archive", "supersede", "contradict", "followup close"),
         switch={
             "action": {
                 "type": "string",
-                "enum": ["edit", "supersede", "contradict", "archive"],
+                "enum": ["edit", "supersede", "contradict", "archive", "close_followup"],
                 "description": "what to do",
                 "default": "edit",
             }
         },
         inputs={
             "id": Input(
-                ("edit.id", "archive.id", "supersede.old", "link.src"),
+                (
+                    "edit.id",
+                    "archive.id",
+                    "supersede.old",
+                    "contradict.record",
+                    "followup close.id",
+                ),
                 "the record that is corrected",
                 required=True,
             ),
             "other": Input(
-                ("supersede.new", "link.dst"), "supersede, contradict: the other record"
+                ("supersede.new", "contradict.other"), "supersede, contradict: the other record"
             ),
             **same(("edit",), _STATEMENT),
             **same(
-                ("edit", "archive", "supersede", "link"),
+                ("edit", "archive", "supersede", "contradict", "followup close"),
                 {
+                    "source": 'supersede, contradict: the words that say so, {"capture": id, '
+                    '"text": "…"}',
+                    "outcome": "close_followup: how it ended",
+                    "note": "close_followup: what came of it",
                     "reason": "why, in one sentence",
                     "if_match": "the etag that you read: refused when it changed meanwhile",
                     "key": _KEY,

@@ -264,3 +264,34 @@ def test_a_turn_step_by_step(tmp_path: Path) -> None:
         assert "open" not in await use(client, "memory_status")
 
     run(tmp_path / "home", steps)
+
+
+def test_states_follow_ups_and_contradictions(tmp_path: Path) -> None:
+    """What holds now, what is due and closed, and two records that cannot both be so."""
+
+    async def steps(client: Client) -> None:
+        kept = await use(client, "memory_remember", text="我住台南，記得五月問房東續約。")
+        quote = [{"capture": kept["capture_id"], "text": "我住台南"}]
+        home = {"of": "self", "block": "core", "name": "住處", "value": "台南"}
+        asked = {"question": "續約了嗎？", "due": "2026-05-01", "context": "租約五月到期"}
+        state, other, due = [
+            await use(client, "memory_add_record", kind=kind, gist=gist, attrs=attrs, quotes=quote)
+            for kind, gist, attrs in (
+                ("state", "住台南。", home), ("fact", "住台北。", {}),
+                ("followup", "續約了嗎？", asked),
+            )
+        ]  # fmt: skip
+        now = await use(client, "memory_survey", view="now")
+        assert [one["value"] for one in now["states"]] == ["台南"]
+        assert now["states"][0]["trust"] == "agent"
+        followups = await use(client, "memory_survey", view="followups")
+        assert followups["followups"][0]["question"] == "續約了嗎？"
+        await use(client, "memory_correct", action="close_followup", id=due["record_id"],
+                  outcome="resolved", note="續了一年。")  # fmt: skip
+        assert "followups" not in await use(client, "memory_survey", view="followups")
+        await use(client, "memory_correct", action="contradict", id=state["record_id"],
+                  other=other["record_id"], reason="兩個城市。")  # fmt: skip
+        cards = await use(client, "memory_probe", ids=[state["record_id"]])
+        assert "台北" in json.dumps(cards["related"], ensure_ascii=False)
+
+    run(tmp_path / "home", steps)
