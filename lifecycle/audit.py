@@ -122,7 +122,8 @@ def _faults(store: Store, scope: str, capture: Capture, step: Entry) -> Iterator
     closing = _closing(store, scope, capture)
     if closing is None or closing.outcome != "derived":
         return
-    quoting = {link.src for link in quotes}
+    # A record that a person purged is missed by nobody.
+    quoting = {link.src for link in quotes} | store.purged.among(scope, closing.records)
     for record in closing.records:
         if record not in quoting:
             todo = f"Tie it with `shiyi link {record} quotes {id_}`."

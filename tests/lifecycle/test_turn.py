@@ -358,6 +358,16 @@ def test_old_leftovers_of_other_turns_are_warnings(
     assert [one.turn_id for one in me.pending().open] == ["old"]
 
 
+def test_what_was_purged_is_not_missed(me: Any) -> None:
+    """A person's word removes a record from a closed turn, which stays closed."""
+    done = closed(me, PERSONAL, "a")
+
+    me.purge(done.records, confirm=True)
+
+    assert me.list().items == []
+    assert me.session_check("a").verdict == "pass"
+
+
 # Looking back
 
 
