@@ -10,11 +10,13 @@ from datetime import datetime
 from typing import Any
 
 from shiyi.store.database import Database, naive
+from shiyi.store.heads import heads_of
 from shiyi.store.kinds import DATE_PRECISIONS, KINDS, LAYERS, STATUSES
+from shiyi.store.shapes import REDIRECT, is_merged
 
 NO_DAY = -(2**31)  # days since 1970 of what has no date
 NEVER = 2**63 - 1  # microseconds since 1970
-_MARK = '"redirects_to":'  # stands in the attrs of an entity that was merged
+_MARK = f'"{REDIRECT}":'  # stands in the attrs of an entity that was merged
 _LINKS = "SELECT src, rel, dst FROM links WHERE scope = $scope"
 # The links of one source stand in the order of its changes.
 _LINKS_THEN = """
@@ -96,10 +98,11 @@ _ATTRIBUTES = f"""
     SELECT record_id, json_extract_string(attrs, $paths)
     FROM ({_STANDING}) WHERE attrs <> '{{{{}}}}' AND list_contains($kinds, kind) ORDER BY record_id
 """  # noqa: S608
-_REDIRECTS = f"""
-    SELECT record_id, json_extract_string(attrs, '$.redirects_to')
-    FROM ({_STANDING}) WHERE kind = 'entity' AND contains(attrs, $redirect) ORDER BY record_id
-"""  # noqa: S608
+# Most scopes have no entity that was ever merged, and that is seen without looking for heads.
+_EVER_MERGED = """
+    SELECT DISTINCT record_id FROM records
+    WHERE scope = $scope AND kind = 'entity' AND contains(attrs, $redirect) ORDER BY record_id
+"""
 # Of each record that quotes: whether no words behind it are exact, and whether none are its own.
 _BEHIND = """
     SELECT link.src, bool_and(capture.fidelity = 'summary_only'),
@@ -191,8 +194,13 @@ class Rolls:
 
     def redirects(self, scope: str, as_of: datetime | None = None) -> dict[str, str]:
         """Return for each entity that was merged the one that stands for it, at the last."""
-        rows = self._rows(_REDIRECTS, scope, as_of, redirect=_MARK)
-        next_ = {id_: target for id_, target in rows if target is not None}
+        ids = [row[0] for row in self._rows(_EVER_MERGED, scope, None, redirect=_MARK)]
+        heads = heads_of(self._database, scope, ids, as_of)
+        next_ = {
+            id_: str(head.attrs[REDIRECT])
+            for id_, head in heads.items()
+            if is_merged(head.kind, head.attrs)
+        }
         found = {}
         for id_, target in next_.items():
             seen, last = {id_}, target
