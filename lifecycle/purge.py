@@ -133,11 +133,11 @@ def finish(store: Store, traces: Traces, backups: Path, done: Purge) -> bool:
         store.keep_note(PENDING, encode_json({"scopes": [], "passages": [], "files": []}))
         store.purged.rebuild(PENDING)
     except OSError as error:
-        if isinstance(error, HomeError):
+        if isinstance(error, HomeError) and not isinstance(error, HomeUnwritableError):
             raise
         raise HomeUnwritableError(
-            f"The purge is not done yet ({error.strerror}): the memories are gone, but old bytes "
-            "are still in files. Make room and run `shiyi purge --confirm` to end it."
+            f"The purge is not done yet ({error.strerror or 'there is no room'}): the memories are "
+            "gone, but old bytes are still in files. Make room and run `shiyi purge --confirm`."
         ) from None
     return True
 

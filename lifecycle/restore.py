@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from shiyi.core.errors import HomeError, HomeUnwritableError, UsageError
+from shiyi.core.errors import HomeBusyError, HomeError, HomeUnwritableError, UsageError
 from shiyi.core.files import make_private_directory, owner_only, sync_directory
 from shiyi.core.iterate import batched
 from shiyi.lifecycle.sealed import SealedSource, is_sealed
@@ -54,8 +54,7 @@ def restore(source: Source, home: Path, place: Path) -> Manifest:
     verify(source)
     building = home.with_name(f".{home.name}.restoring")
     try:
-        prepare_home(building, create=True)
-        made = Building(building, source.manifest.schema)
+        made = _begin(building, source.manifest.schema)
         try:
             _fill(made, source, building, place)
             made.finish()
@@ -73,6 +72,17 @@ def restore(source: Source, home: Path, place: Path) -> Manifest:
             "nothing was restored. Make room, or choose another with --home."
         ) from None
     return source.manifest
+
+
+def _begin(building: Path, schema: int) -> Building:
+    try:
+        prepare_home(building, create=True)
+        return Building(building, schema)
+    except HomeBusyError:
+        raise  # it is another's work
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        raise
 
 
 def _check_empty(home: Path) -> None:
