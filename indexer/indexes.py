@@ -108,7 +108,7 @@ class Indexes:
         if index is None:
             index = self._open[scope] = ScopeIndex(scope, self._usable_generation(scope))
         index.refresh(self._store)
-        if not self._building and index.added > _COMPACT and index.added > len(index) // 5:
+        if index.added > _COMPACT and index.added > len(index) // 5:
             index = self._rebuilt(scope) or index
         return self._with_vectors(index) if vectors else index
 
@@ -135,8 +135,9 @@ class Indexes:
         seq = generation.manifest.seq if generation else 0
         changes = self._store.changes_since(scope, seq)
         if sum(change.what in SEARCHED for change in changes) > _COMPACT:
-            self._open.pop(scope, None)
-            self._build(scope, progress=progress)
+            built = self._build(scope, progress=progress)
+            if scope in self._open:
+                self._open[scope] = ScopeIndex(scope, built)
 
     def _build(self, scope: str, *, progress: Progress = no_progress) -> Generation:
         """Write a generation from what is known, without waiting for the encoder."""
@@ -150,7 +151,12 @@ class Indexes:
         )
 
     def _rebuilt(self, scope: str, reason: object = None) -> ScopeIndex | None:
-        """Write a generation on the way to an answer; None when the disk does not take it."""
+        """Write a generation on the way to an answer.
+
+        None when the disk does not take it, or somebody else is just writing one.
+        """
+        if self._building:
+            return None
         try:
             generation = self._build(scope)
         except OSError as error:

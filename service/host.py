@@ -25,6 +25,7 @@ from shiyi.service.session import Session, sent_passphrase
 
 MOST_AT_ONCE = 8  # calls of one token
 _TELL = 0.1  # seconds between two reports of progress
+_GIVE_WAY = 0.02  # seconds that a job works before it lets others pass
 _MODELS = 4  # served at once
 Progress = Callable[[int, int], None]
 
@@ -160,14 +161,16 @@ class Host(Closable):
 
     def _job(self, operation: Operation, call: Call) -> BaseModel:
         session = self._session(call.settings)
-        last = 0.0
+        last = gave_way = 0.0
 
         def progress(done: int, total: int) -> None:
-            nonlocal last
+            nonlocal last, gave_way
             if call.stopped.is_set():
                 raise StoppedError("Nobody waits for this any more; what was done is kept.")
-            self._follow(session, call.scope)
-            self._lanes.give_way()
+            if time.monotonic() - gave_way > _GIVE_WAY:
+                self._follow(session, call.scope)
+                self._lanes.give_way()
+                gave_way = time.monotonic()
             if call.progress is not None and (time.monotonic() - last > _TELL or done >= total):
                 last = time.monotonic()
                 call.progress(done, total)
