@@ -131,6 +131,7 @@ class Daemon(Closable):
             hosts = [f"{name}:{port}" for name in (bind, "127.0.0.1", "localhost", *names)]
             guarded = Guard(self.app, hosts=hosts, keys=self.keys, forms=self.forms, free=self.free)
             server = self._serve(guarded, listener)
+            await self._started()
             self._port = server, f"http://{bind}:{port}"
             log.info("also listening at a TCP port")
         return {"url": self._port[1], "token_file": str(first_token(self.home))}
@@ -140,6 +141,7 @@ class Daemon(Closable):
         if self._port is not None:
             self._port[0].should_exit = True
             self._port = None
+            log.info("not at the TCP port any more")
         return {}
 
     async def _control(self, what: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,12 +184,16 @@ class Daemon(Closable):
             address = f"{LOOPBACK}:{listener.getsockname()[1]}"
             owner = bearer(lambda given: OWNER if _same(given, secret) else None)
             self._serve(Guard(self.app, hosts=[address], keys=[owner]), listener)
-        while not all(server.started for server, _ in self._servers):  # noqa: ASYNC110
-            await asyncio.sleep(0.001)
+        await self._started()
         one = self.identity
         write_endpoint(
             self.home, Endpoint(one.pid, address, one.instance, one.version, one.api, secret)
         )
+
+    async def _started(self) -> None:
+        """Wait until everything that is to listen does."""
+        while not all(server.started for server, _ in self._servers):  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
 
     def _serve(self, app: App, listener: socket.socket) -> _Server:
         config = uvicorn.Config(
