@@ -83,6 +83,8 @@ def back_up(
             make_private_directory(target.parent)
             if path is None:
                 sweep(own)
+            if partial.exists():  # of a process that was killed
+                remove(partial)
             made = _write(store, target, partial, passphrase, link=link)
         except OSError as error:
             if isinstance(error, HomeError):

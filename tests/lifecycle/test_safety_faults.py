@@ -119,13 +119,13 @@ print("done", flush=True)
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["backup", "seal", "restore"])
 def test_killed_anywhere_nothing_is_half_done(tmp_path: Path, what: str) -> None:
-    """15 kills each: there is a whole one or none, and doing it again works."""
+    """10 kills each: there is a whole one or none, and doing it again works."""
     with filled(tmp_path / "home") as store:
-        for number in range(300):
+        for number in range(60):
             remember(store, "me", Words(text=f"{number} {TEXT}"), {}, words_only=True)
         rows = dumped(store)["captures"]
         back_up(store, tmp_path / "whole")
-    for round_ in range(15):
+    for round_ in range(10):
         place = tmp_path / f"round{round_}"
         place.mkdir()
         home = place / "home" if what == "restore" else tmp_path / "home"
@@ -134,7 +134,7 @@ def test_killed_anywhere_nothing_is_half_done(tmp_path: Path, what: str) -> None
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
-            time.sleep(round_ * 0.06)
+            time.sleep(round_ * 0.09)
             process.kill()
         target = home if what == "restore" else backup
         if not target.exists():
