@@ -272,8 +272,9 @@ class _Starter:
 
     def step(self) -> None:
         """Take the next step; raises what the home, or its owner, is refused for."""
-        if self._lock is None and not self._take_lock():
-            return
+        if self._lock is None:
+            self._take_lock()
+            return  # and look once more: whoever had the lock before has started one
         if self._process is None:
             self._process = spawn(self._home)
             return
@@ -294,14 +295,14 @@ class _Starter:
             )
         self._process = None  # it came, had nothing to do, and left
 
-    def _take_lock(self) -> bool:
+    def _take_lock(self) -> None:
         try:
             prepare_home(self._home, create=True)
             lock = FileLock(self._home / SPAWN_LOCK, mode=0o600, timeout=0, thread_local=False)
             with owner_only():
                 lock.acquire()
         except Timeout:
-            return False
+            return
         except OSError as error:
             if isinstance(error, ShiyiError):
                 raise
@@ -309,7 +310,6 @@ class _Starter:
                 f"The home {self._home} cannot be written ({error.strerror}); nothing was changed."
             ) from None
         self._lock = lock
-        return True
 
     def release(self) -> None:
         """Let others start one."""
