@@ -59,13 +59,23 @@ class Change:
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
-def command_line(scope: str | None, home: str | None, *, read_only: bool = False) -> list[str]:
-    """Return the command that a client starts: an absolute path and arguments, no shell."""
+def command_line(
+    scope: str | None, home: str | None, model: str | None, *, read_only: bool = False
+) -> list[str]:
+    """Return the command that a client starts: an absolute path and arguments, no shell.
+
+    A client does not pass our environment on, so what SHIYI_HOME, SHIYI_SCOPE and SHIYI_MODEL say
+    here is said in the arguments.
+    """
+    scope = scope or os.environ.get("SHIYI_SCOPE")
+    home = home or os.environ.get("SHIYI_HOME")
+    model = model or os.environ.get("SHIYI_MODEL")
     own = Path(sys.executable).with_name("shiyi.exe" if sys.platform == "win32" else "shiyi")
     begun = Path(sys.argv[0]).absolute()
     program = own if own.exists() else begun if begun.stem == "shiyi" else None
     start = [str(program)] if program else [sys.executable, "-P", "-m", "shiyi"]
-    options = [("--home", home and str(Path(home).expanduser().absolute())), ("--scope", scope)]
+    place = str(Path(home).expanduser().absolute()) if home else None
+    options = [("--home", place), ("--scope", scope), ("--model", model)]
     given = [part for name, value in options if value for part in (name, value)]
     return [*start, "mcp", *given, *(["--read-only"] if read_only else [])]
 

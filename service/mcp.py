@@ -21,7 +21,7 @@ from shiyi.service.mcp_greeting import INSTRUCTIONS, NAME, TITLE, version
 from shiyi.service.mcp_prompts import PROMPTS
 from shiyi.service.mcp_tool import Tool
 from shiyi.service.mcp_tools import TOOLS
-from shiyi.service.mcp_use import Door, of_one_scope, use
+from shiyi.service.mcp_use import Door, told, use
 from shiyi.service.refusal import refusal_of
 
 log = logging.getLogger("shiyi.mcp")
@@ -90,10 +90,9 @@ class _Handlers:
                 raise NotFoundError("There is no such tool here.")  # noqa: TRY301
             content = await use(tool, door, params.arguments or {})
         except Exception as error:  # noqa: BLE001 - told in one sentence, without content
-            refusal = refusal_of(error)
-            log.info("a tool was refused: %s", refusal.code)
-            told = types.TextContent(type="text", text=of_one_scope(refusal.message))
-            return types.CallToolResult(content=[told], is_error=True)
+            log.info("a tool was refused: %s", refusal_of(error).code)
+            sentence = types.TextContent(type="text", text=told(error))
+            return types.CallToolResult(content=[sentence], is_error=True)
         text = types.TextContent(type="text", text=_as_text(content))
         return types.CallToolResult(content=[text], structured_content=content)
 
@@ -141,11 +140,11 @@ class _Handlers:
             refusal = refusal_of(error)
             known = refusal.code in {"not_found", "usage", "forbidden"}
             code = types.INVALID_PARAMS if known else types.INTERNAL_ERROR
-            raise MCPError(code=code, message=of_one_scope(refusal.message)) from None
-        told = types.TextResourceContents(
+            raise MCPError(code=code, message=told(error)) from None
+        shown = types.TextResourceContents(
             uri=params.uri, mime_type="application/json", text=_as_text(content)
         )
-        return types.ReadResourceResult(contents=[told])
+        return types.ReadResourceResult(contents=[shown])
 
     async def list_prompts(
         self, _: Context, __: types.PaginatedRequestParams | None

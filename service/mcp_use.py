@@ -5,10 +5,11 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
-from shiyi.core.errors import UsageError
+from shiyi.core.errors import HomeError, UsageError
 from shiyi.retrieval.packing import Budgeted
 from shiyi.service import mcp_answers as answers
 from shiyi.service.mcp_tool import Tool
+from shiyi.service.refusal import refusal_of
 from shiyi.service.session import OTHERS
 
 
@@ -53,6 +54,14 @@ def of_one_scope(sentence: str) -> str:
     """Return a sentence without the names of other scopes."""
     own, others, _ = sentence.partition(OTHERS)
     return f"{own}." if others else sentence
+
+
+def told(error: Exception) -> str:
+    """Return the one sentence that a model reads, without content, other scopes or places."""
+    refusal = refusal_of(error)
+    if refusal.code == HomeError.code:
+        return "Nothing is remembered here yet; memory_remember makes the beginning."
+    return of_one_scope(refusal.message)
 
 
 def _plain(answer: BaseModel) -> dict[str, Any]:

@@ -80,7 +80,9 @@ def install(
 
     found = find_client(client)
     own = scope or ctx.obj["scope"]
-    command = command_line(check_scope(own) if own else None, ctx.obj["home"], read_only=read_only)
+    command = command_line(
+        check_scope(own) if own else None, ctx.obj["home"], ctx.obj["model"], read_only=read_only
+    )
     if only_print:
         click.echo(snippet(found, command), nl=False)
         return 0
@@ -163,7 +165,8 @@ def hook(ctx: click.Context, /, event: str, client: str | None, **given: str | N
     from shiyi.service.install import command_line
 
     if client is not None:
-        click.echo(settings_for(client, event, command_line(options["scope"], options["home"])))
+        command = command_line(options["scope"], options["home"], options["model"])
+        click.echo(settings_for(client, event, command))
         return 0
     try:
         settings = load_settings(home_directory(options["home"]), model=options["model"])

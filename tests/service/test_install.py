@@ -32,7 +32,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A person's home of their own."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    for name in ("XDG_CONFIG_HOME", "APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "SHIYI_SCOPE"):
+    for name in ("XDG_CONFIG_HOME", "APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "SHIYI_SCOPE",
+                 "SHIYI_HOME", "SHIYI_MODEL"):  # fmt: skip
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 
@@ -285,3 +286,18 @@ def test_the_skill_is_put_where_it_is_wanted(home: Path) -> None:
 
     text = (home / "skills" / "shiyi-memory" / "SKILL.md").read_text("utf-8")
     assert text.startswith("---\nname: shiyi-memory\n")
+
+
+def test_the_environment_goes_into_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A client does not pass on our variables, so what they say is written down."""
+    monkeypatch.setenv("SHIYI_HOME", "mine")
+    monkeypatch.setenv("SHIYI_SCOPE", "work")
+    monkeypatch.setenv("SHIYI_MODEL", "none")
+
+    assert call(["mcp", "install", "--client", "cursor", "--print"]) == 0
+
+    arguments = json.loads(capsys.readouterr().out)["mcpServers"]["shiyi"]["args"]
+    place = str(Path("mine").absolute())
+    assert arguments == ["mcp", "--home", place, "--scope", "work", "--model", "none"]

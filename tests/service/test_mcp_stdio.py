@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from shiyi.service.mcp_tools import TOOLS
-from tests.service.agents import ERAS, INITIALIZE, SHIYI, Lines, environment, stdio, use
+from tests.service.agents import ERAS, INITIALIZE, SHIYI, Lines, environment, refused, stdio, use
 
 # A server whose every operation makes noise on every way out, and complains at its end.
 _NOISY = """
@@ -111,6 +111,21 @@ def test_initialize_waits_for_nothing(tmp_path: Path) -> None:
     assert said["result"]["serverInfo"]["name"] == "shiyi"
     assert loaded == b""
     assert not home.exists()
+
+
+def test_a_memory_that_is_not_there_yet(tmp_path: Path) -> None:
+    """Reading says that nothing is remembered, and names no place; keeping makes the home."""
+    home = tmp_path / "home"
+
+    async def main() -> None:
+        async with stdio(home) as client:
+            sentence = await refused(client, "memory_search", query="海")
+            assert "Nothing is remembered" in sentence
+            assert not home.exists()
+            await use(client, "memory_remember", text="海邊")
+            assert (await use(client, "memory_search", query="海邊"))["results"]
+
+    anyio.run(main)
 
 
 def test_it_ends_with_its_input(tmp_path: Path) -> None:

@@ -189,7 +189,8 @@ def test_settings_name_the_command(client: str, event: str, run: Run) -> None:
     assert name == json.loads(payload(f"{client}-{event}"))["hook_event_name"]
     assert one["type"] == "command"
     assert one["command"].startswith("/")
-    assert one["command"].endswith(f"shiyi hook {event} --scope work")
+    assert f"shiyi hook {event} --home /" in one["command"]
+    assert one["command"].endswith(" --scope work --model none")
 
 
 @given(some.text(), some.text(), some.text())
