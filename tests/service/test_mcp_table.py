@@ -1,22 +1,23 @@
 """What the MCP server says of itself: few tools, plain schemas, honest hints."""
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from mcp.shared.message import SessionMessage
+from mcp.types import jsonrpc_message_adapter
 
 from shiyi.models.tokens import get_counter
 from shiyi.service.invoke import request_model
-from shiyi.service.mcp import described
+from shiyi.service.mcp import described, make_server
 from shiyi.service.mcp_greeting import HANDSHAKES, greeting
 from shiyi.service.mcp_tool import Tool
 from shiyi.service.mcp_tools import TOOLS
 from shiyi.service.operations import find_operation
-from tests.service.agents import INITIALIZE, Lines, environment, here
+from tests.service.agents import INITIALIZE, here
 
 each = pytest.mark.parametrize("tool", TOOLS, ids=lambda one: one.name)
 _MOST_TOOLS = 12
@@ -82,25 +83,28 @@ def test_hints_are_those_of_the_operations(tool: Tool) -> None:
 
 
 @pytest.mark.parametrize("wanted", [*HANDSHAKES, "1999-01-01"])
-def test_the_greeting_is_the_answer_of_the_sdk(wanted: str, tmp_path: Path) -> None:
+def test_the_greeting_is_the_answer_of_the_sdk(wanted: str) -> None:
     """What is answered before the SDK is loaded is what the SDK would have answered."""
-    script = (
-        "import anyio\n"
-        "from shiyi.service.mcp import make_server\n"
-        "from mcp.server.stdio import stdio_server\n"
-        "async def main():\n"
-        "    server = make_server(lambda _: None)\n"
-        "    async with stdio_server() as (read, write):\n"
-        "        await server.run(read, write, server.create_initialization_options())\n"
-        "anyio.run(main)\n"
-    )
-    params = {**INITIALIZE, "protocolVersion": wanted}
-    server = Lines([sys.executable, "-P", "-c", script], environment(tmp_path / "home"))
-    server.send("initialize", params, id_=7)
-    said = server.read()
-    server.end()
+    asked = {
+        "jsonrpc": "2.0", "id": 7, "method": "initialize",
+        "params": {**INITIALIZE, "protocolVersion": wanted},
+    }  # fmt: skip
 
-    assert greeting({"method": "initialize", "id": 7, "params": params}) == said
+    assert greeting(asked) == anyio.run(answer_of_the_sdk, asked)
+
+
+async def answer_of_the_sdk(asked: dict[str, Any]) -> Any:
+    server = make_server(lambda _: None)  # type: ignore[arg-type, return-value]
+    to_server, from_client = anyio.create_memory_object_stream[Any](1)
+    to_client, from_server = anyio.create_memory_object_stream[Any](1)
+    options = server.create_initialization_options()
+    async with from_server, anyio.create_task_group() as group:
+        group.start_soon(server.run, from_client, to_client, options)
+        message = jsonrpc_message_adapter.validate_python(asked, by_name=False)
+        await to_server.send(SessionMessage(message))
+        said = (await from_server.receive()).message
+        await to_server.aclose()
+    return json.loads(said.model_dump_json(by_alias=True, exclude_unset=True))
 
 
 def test_the_greeting_leaves_faults_to_the_sdk() -> None:
