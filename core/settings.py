@@ -33,6 +33,8 @@ class Settings:
     daemon: `on` or `off`: whether commands and the Python client ask a daemon, started on demand,
         or own the home themselves for as long as they run.
     daemon_idle: after how many seconds without a call the daemon leaves; 0 for never.
+    eval_directory: what `shiyi eval run --out` wrote last, for the dashboard; empty means `eval`
+        in the home.
     """
 
     model: str = "default"
@@ -49,6 +51,7 @@ class Settings:
     attachment_mb: int = 4_096
     daemon: str = "on"
     daemon_idle: int = 900
+    eval_directory: str = ""
 
 
 def home_directory(given: str | os.PathLike[str] | None = None) -> Path:

@@ -82,8 +82,6 @@ class Daemon(Closable):
             os.getpid(), self.instance, metadata.version("shiyi"), API, str(home)
         )
         self.host = Host(Session(home, lease=self._lease))
-        routes = [route for extension in extensions for route in extension(self)]
-        self.app: App = make_app(self.host, self.identity, self._control, routes=routes)
         self.keys: list[Key] = [bearer(self._permit_of)]  # of the TCP port; other doors add theirs
         self.forms: list[str] = []  # see Guard
         self.free: list[str] = []
@@ -92,6 +90,9 @@ class Daemon(Closable):
         self._port: tuple[_Server, str] | None = None  # the TCP port and its address
         self._socket: Path | None = None
         self._inode = 0
+        self.stays: list[Callable[[], bool]] = []  # what keeps it from leaving when idle
+        routes = [route for extension in extensions for route in extension(self)]
+        self.app: App = make_app(self.host, self.identity, self._control, routes=routes)
 
     def close(self) -> None:
         """Give the home up."""
@@ -135,6 +136,23 @@ class Daemon(Closable):
             self._port = server, f"http://{bind}:{port}"
             log.info("also listening at a TCP port")
         return {"url": self._port[1], "token_file": str(first_token(self.home))}
+
+    async def listen_beside(self, app: App, port: int, root: str) -> str:
+        """Also answer with another app at a loopback port of its own; return its address.
+
+        The app looks for its own keys, and its bodies may be forms, everywhere below `root`.
+        Raises UsageError when the port is taken.
+        """
+        with _taken(LOOPBACK, port):
+            listener = _tcp_socket(LOOPBACK, port)
+        port = listener.getsockname()[1]
+        hosts = [f"{name}:{port}" for name in (LOOPBACK, "localhost")]
+        self._serve(Guard(app, hosts=hosts, keys=[], forms=[root], free=[root]), listener)
+        return f"http://{LOOPBACK}:{port}"
+
+    def is_leaving(self) -> bool:
+        """Tell whether it was asked to leave."""
+        return self._leaving.is_set()
 
     async def leave_port(self) -> dict[str, Any]:
         """Answer at the TCP port no more."""
@@ -218,7 +236,9 @@ class Daemon(Closable):
 
     def _is_idle(self) -> bool:
         most = self.settings.daemon_idle
-        return bool(most) and self._port is None and self.host.idle_for() >= most
+        if not most or self._port is not None or self.host.idle_for() < most:
+            return False
+        return not any(stays() for stays in self.stays)
 
     def _is_reachable(self) -> bool:
         """Tell whether clients can still find the way: nobody removed the socket or the home."""

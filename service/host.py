@@ -16,6 +16,7 @@ from shiyi.core.closable import Closable
 from shiyi.core.errors import HomeBusyError, NotFoundError, StoppedError, TooManyError
 from shiyi.core.settings import Settings
 from shiyi.service.invoke import invoke
+from shiyi.service.jobs import Jobs
 from shiyi.service.lanes import Lanes
 from shiyi.service.loading import Loader, model_of, patience
 from shiyi.service.metrics import Metrics
@@ -59,6 +60,7 @@ class Host(Closable):
         session.served = True
         session.loader = Loader(session.load_encoder)
         self.metrics = Metrics()
+        self.jobs = Jobs()
         self._lanes = Lanes()
         self._sessions: dict[Settings, Session] = {}
         self._lock = threading.Lock()
@@ -104,7 +106,11 @@ class Host(Closable):
 
     def _begin(self, operation: Operation, call: Call) -> "Future[BaseModel]":
         if operation.job or operation.slow:
-            return self._lanes.job(partial(self._job, operation, call))
+            number = self.jobs.add(operation.name, self._scope_of(call))
+            work = partial(self._job, operation, call, number)
+            future = self._lanes.job(partial(self.jobs.run, number, work))
+            future.add_done_callback(lambda _: self.jobs.end(number, "failed"))  # if it never ran
+            return future
         if not call.wait:
             return self._lanes.quick(partial(self._quick, operation, call))
         return self._waiting(operation, call)
@@ -159,7 +165,7 @@ class Host(Closable):
     def _refused(operation: Operation, loader: Loader | None, before: int) -> bool:
         return operation.permission == "read" and loader is not None and loader.refused > before
 
-    def _job(self, operation: Operation, call: Call) -> BaseModel:
+    def _job(self, operation: Operation, call: Call, number: int) -> BaseModel:
         session = self._session(call.settings)
         last = gave_way = 0.0
 
@@ -171,6 +177,7 @@ class Host(Closable):
                 self._follow(session, call.scope)
                 self._lanes.give_way()
                 gave_way = time.monotonic()
+            self.jobs.follow(number, done, total)
             if call.progress is not None and (time.monotonic() - last > _TELL or done >= total):
                 last = time.monotonic()
                 call.progress(done, total)
@@ -182,6 +189,10 @@ class Host(Closable):
             return invoke(
                 session, operation.name, call.values, scope=call.scope, permit=call.permit
             )
+
+    def _scope_of(self, call: Call) -> str:
+        settings = call.settings or self.session.settings
+        return settings.scope if call.scope is None else call.scope
 
     def _follow(self, session: Session, scope: str | None) -> None:
         """Keep the live index up with what a job writes, so that no search has to."""

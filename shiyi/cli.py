@@ -35,6 +35,7 @@ interrupted
 BESIDE = {
     "daemon": ("Run, look at or stop the daemon of a home.", "shiyi.daemon_commands:daemon"),
     "serve": ("Answer over HTTP on this machine, for tokens.", "shiyi.daemon_commands:serve"),
+    "dashboard": ("Look at this memory in a browser.", "shiyi.dashboard_command:dashboard"),
     "mcp": ("Serve this memory to an agent over MCP.", "shiyi.agent_commands:mcp"),
     "hook": ("Answer a hook of Claude Code or Codex.", "shiyi.agent_commands:hook"),
 }

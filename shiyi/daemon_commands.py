@@ -12,9 +12,10 @@ from shiyi.service.client import Client
 
 _STOP = 15.0  # seconds
 _LOOK = 1.0  # seconds between two looks whether the port is still there
-_EXTENSIONS: tuple[str, ...] = (
+_EXTENSIONS: tuple[str, ...] = (  # "module:function" of other doors in the daemon
     "shiyi.service.mcp_http:routes",
-)  # "module:function" of other doors in the daemon
+    "shiyi.service.dashboard.door:routes",
+)
 
 
 def _home(command: Any) -> Any:

@@ -1,0 +1,88 @@
+"""How the daemon comes to have a dashboard: at a port of its own, opened when it is wanted."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from shiyi.core.errors import ForbiddenError, UsageError
+from shiyi.service.dashboard.asking import Backing
+from shiyi.service.dashboard.entry import CODE_SECONDS, ROOT, Entries
+from shiyi.service.host import Call
+from shiyi.service.http import failure, permit_of
+from shiyi.service.permit import Permit
+
+if TYPE_CHECKING:
+    from shiyi.service.daemon import Daemon
+
+_WAIT = 5.0  # seconds that a question waits for a model that is being loaded
+_MOST_PORT = 65_535
+_TRACED = ("search", "trace")  # what a person asks; the pages themselves leave no trace
+_PERMIT = Permit("write", None, "dashboard")  # no more than the pages need
+
+
+class Door:
+    """The dashboard of one daemon."""
+
+    def __init__(self, daemon: "Daemon") -> None:
+        self._daemon = daemon
+        self._entries = Entries(daemon.instance)
+        self._url: str | None = None
+
+    async def invite(self, request: Request) -> Response:
+        """Return an address that opens the dashboard once; only the owner is invited."""
+        try:
+            if permit_of(request.scope).role is not None:
+                raise ForbiddenError("Only the owner of the home may do this.")  # noqa: TRY301
+            port = _port((await request.json()).get("port", 0))
+            if self._url is None:
+                self._url = await self._listen(port)
+        except Exception as error:  # noqa: BLE001 - told in the one shape
+            return failure(error)
+        url = f"{self._url}{ROOT}/open?code={self._entries.new_code()}"
+        return JSONResponse({"answer": {"url": url, "seconds": CODE_SECONDS}})
+
+    async def _listen(self, port: int) -> str:
+        settings = self._daemon.settings
+        backing = Backing(
+            call=self._call,
+            scope=settings.scope,
+            evals=Path(settings.eval_directory).expanduser()
+            if settings.eval_directory
+            else self._daemon.home / "eval",
+            jobs=self._daemon.host.jobs.all,
+            leaving=self._daemon.is_leaving,
+        )
+        # Templates and charts are loaded when they are first wanted.
+        pages = await asyncio.to_thread(import_module, "shiyi.service.dashboard.app")
+        app = Starlette(routes=pages.Dashboard(backing, self._entries).routes())
+        self._daemon.stays.append(self._entries.is_used)
+        return await self._daemon.listen_beside(app, port, ROOT)
+
+    async def _call(self, operation: str, values: Mapping[str, Any], scope: str) -> dict[str, Any]:
+        """Do an operation as the person who looks at the pages."""
+        own = self._daemon.settings
+        settings = own if operation in _TRACED else replace(own, traces="off")
+        call = Call(
+            operation=operation, values=values, scope=scope, permit=_PERMIT, settings=settings,
+            wait=_WAIT,
+        )  # fmt: skip
+        return (await self._daemon.host.do(call)).model_dump(mode="json")
+
+
+def routes(daemon: "Daemon") -> Sequence[BaseRoute]:
+    """Return what the owner's own socket answers about the dashboard."""
+    return [Route("/v1/daemon/dashboard", Door(daemon).invite, methods=["POST"])]
+
+
+def _port(given: object) -> int:
+    if not isinstance(given, int) or not 0 <= given <= _MOST_PORT:
+        raise UsageError("A port is a number.")
+    return given

@@ -1,0 +1,164 @@
+"""The pages that read. Each asks operations and says which template shows the answers."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from shiyi.service.dashboard import reading, tracing
+from shiyi.service.dashboard.asking import Asked, Page, knows
+from shiyi.service.dashboard.charts import recall_charts
+from shiyi.store.kinds import KINDS, STATUSES
+
+_SURVEY, _CATALOG, _WALK = 24_000, 12_000, 16_000  # tokens
+_FEW, _SOME, _PAGE = 5, 20, 50
+_CLOSED = ("answered", "declined", "resolved")
+Reader = Callable[[Asked], Awaitable[Page]]
+
+
+async def overview(asked: Asked) -> Page:
+    """How things stand: counts, what is due, what waits, and warnings."""
+    status = await asked.call("status")
+    own = next((one for one in status["scopes"] if one["scope"] == asked.scope), None)
+    pending = await asked.call("pending") if own else {"open": []}
+    survey = await asked.call("survey", budget=_SURVEY, format="json") if own else {}
+    traces = await asked.call("trace", limit=10 * _FEW)
+    return Page("overview", {
+        "status": status,
+        "own": own,
+        "due": survey.get("followups", [])[:_FEW],
+        "waiting": pending["open"],
+        "few": _FEW,
+        "warnings": status["notes"],
+        "gaps": survey.get("gaps", []),
+        "jobs": [one for one in asked.backing.jobs() if one.is_open],
+        "traces": [one for one in traces["traces"] if one["text"]][:_FEW],
+    })  # fmt: skip
+
+
+async def search(asked: Asked) -> Page:
+    """What a question finds, and why."""
+    text = asked.given("q")
+    only = asked.given("only") or "all"
+    values: dict[str, Any] = {"q": text, "only": only, "found": None}
+    if text is not None:
+        values["found"] = await asked.call(
+            "search", text=text, only=only, limit=_SOME, budget=_WALK
+        )
+    return Page("search", values)
+
+
+async def traces(asked: Asked) -> Page:
+    """What was asked lately."""
+    found = await asked.call("trace", limit=4 * _PAGE)
+    return Page("traces", {"traces": [one for one in found["traces"] if one["text"]][:_PAGE],
+                           "notes": found["notes"]})  # fmt: skip
+
+
+async def trace(asked: Asked) -> Page:
+    """How one answer came about."""
+    found = (await asked.call("trace", id=asked.path))["trace"]
+    titles = await reading.titles(asked, tracing.ids_of(found))
+    return Page("trace", {"trace": found, "questions": tracing.questions_of(found),
+                          "titles": titles})  # fmt: skip
+
+
+async def timeline(asked: Asked) -> Page:
+    """Titles along time: of everything by phase, or of one name."""
+    about = asked.given("about")
+    resume = asked.given("resume")
+    if about is not None:
+        walk = await asked.call("recall", about=about, budget=_WALK, format="json", resume=resume)
+        named = await reading.titles(asked, [about])
+        return Page("walk", {"found": walk, "about": about, "title": named.get(about, ""),
+                             "more": walk["truncated"]["resume"]})  # fmt: skip
+    found = await asked.call("catalog", by="phase", budget=_CATALOG, format="json", resume=resume)
+    groups = found.get("groups", [])
+    return Page("timeline", {
+        "groups": groups, "parts_of_time": _by_phase(groups, found.get("records", [])),
+        "more": found["truncated"]["resume"], "resume": resume,
+    })  # fmt: skip
+
+
+async def names(asked: Asked) -> Page:
+    """People, places and things; facets and topics; guesses."""
+    return Page("names", {"found": await asked.call("survey", budget=_SURVEY, format="json")})
+
+
+async def records(asked: Asked) -> Page:
+    """Records or captures, page by page."""
+    what = "captures" if asked.given("what") == "captures" else "records"
+    kind, status = asked.given("kind"), asked.given("status")
+    filters = {"kind": kind, "status": status} if what == "records" else {}
+    given = {name: value for name, value in filters.items() if value is not None}
+    found = await asked.call("list", what=what, limit=_PAGE, after=asked.given("after"), **given)
+    return Page("records", {"found": found, "what": what, "kind": kind, "status": status,
+                            "kinds": KINDS, "statuses": STATUSES})  # fmt: skip
+
+
+async def followups(asked: Asked) -> Page:
+    """Questions to come back to."""
+    if knows("followup list"):
+        closed = asked.given("closed") is not None
+        found = await asked.call("followup list", closed=closed, limit=_PAGE)
+        return Page("followups", {"followups": found["followups"], "notes": found["notes"]})
+    survey = await asked.call("survey", budget=_SURVEY, format="json")
+    due = [
+        {"id": one["id"], "question": one.get("gist") or one.get("title"),
+         "context": one.get("context"), "due": one.get("due"), "when": one.get("when")}
+        for one in survey.get("followups", [])
+    ]  # fmt: skip
+    return Page("followups", {"followups": due, "notes": []})
+
+
+async def pending(asked: Asked) -> Page:
+    """Turns that are not closed."""
+    return Page("pending", {"found": await asked.call("pending")})
+
+
+async def validation(asked: Asked) -> Page:
+    """Whether everything fits together, when somebody wants to know."""
+    found = await asked.call("validate") if asked.given("run") else None
+    return Page("validation", {"found": found, "busy": any(j.is_open for j in asked.backing.jobs())})
+
+
+async def jobs(asked: Asked) -> Page:
+    """The long work of the daemon."""
+    return Page("jobs", {"jobs": asked.backing.jobs()})
+
+
+async def recall(asked: Asked) -> Page:
+    """Recall against budget, as last measured."""
+    charts = await asyncio.to_thread(recall_charts, asked.backing.evals, asked.words)
+    return Page("recall", {"measured": charts, "path": str(asked.backing.evals)})
+
+
+def _by_phase(
+    groups: list[dict[str, Any]], found: list[dict[str, Any]]
+) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """Return the records of each phase, in the order in which they came."""
+    heads: Mapping[str, dict[str, Any]] = {str(one["title"]): one for one in groups}
+    parts: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
+    before: str | None = None
+    for one in found:
+        phase = one.get("phase") or (one.get("date") or "")[:4]
+        if phase != before or not parts:
+            parts.append((heads.get(phase, {"title": phase, "date": None}), []))
+            before = phase
+        parts[-1][1].append(one)
+    return parts
+
+
+READERS: Mapping[str, Reader] = {
+    "": overview,
+    "search": search,
+    "timeline": timeline,
+    "names": names,
+    "records": records,
+    "followups": followups,
+    "pending": pending,
+    "validation": validation,
+    "jobs": jobs,
+    "recall": recall,
+    "traces": traces,
+}
+OF_ONE: Mapping[str, Reader] = {"memory": reading.memory, "trace": trace}
