@@ -148,6 +148,7 @@ class Daemon(Closable):
         port = listener.getsockname()[1]
         hosts = [f"{name}:{port}" for name in (LOOPBACK, "localhost")]
         self._serve(Guard(app, hosts=hosts, keys=[], forms=[root], free=[root]), listener)
+        await self._started()
         return f"http://{LOOPBACK}:{port}"
 
     def is_leaving(self) -> bool:

@@ -51,9 +51,7 @@ class Jobs:
         with self._lock:
             number = next(self._numbers)
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            self._jobs[number] = Job(
-                number=number, operation=operation, scope=scope, asked_at=now
-            )
+            self._jobs[number] = Job(number=number, operation=operation, scope=scope, asked_at=now)
             return number
 
     def follow(self, number: int, done: int, total: int) -> None:

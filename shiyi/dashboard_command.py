@@ -13,8 +13,12 @@ from shiyi.core.errors import HomeBusyError
 @click.option("--home", help="Where the memory lies.")
 @click.option("--scope", hidden=True)
 @click.option("--model", hidden=True)
-@click.option("--port", type=click.IntRange(0, 65535), default=0,
-              help="The TCP port, when none is open for it yet; any free one by default.")  # fmt: skip
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="The TCP port, unless one is open for it already; any free one by default.",
+)
 @click.option("--no-browser", is_flag=True, help="Only say where it is.")
 @click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 @click.pass_context

@@ -1,10 +1,10 @@
 """The dashboard as routes. The guard has looked at Host, Origin and body before.
 
-    GET  /dashboard/open?code=…   a code that opens once becomes a cookie
-    GET  /dashboard[/page[/id]]   the pages
-    GET  /dashboard/static/…      the style, and the one script; for everybody
-    GET  /dashboard/jobs/events   the jobs as they go
-    POST /dashboard/…             the few writes, with the token of their session
+GET  /dashboard/open?code=…   a code that opens once becomes a cookie
+GET  /dashboard[/page[/id]]   the pages
+GET  /dashboard/static/…      the style, and the one script; for everybody
+GET  /dashboard/jobs/events   the jobs as they go
+POST /dashboard/…             the few writes, with the token of their session
 """
 
 import asyncio
@@ -41,8 +41,11 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Vary": "Accept-Language, Cookie",
 }
-_STATIC = {STYLE: "text/css; charset=utf-8", SCRIPT: "text/javascript; charset=utf-8",
-           SEAL: "image/svg+xml"}
+_STATIC = {
+    STYLE: "text/css; charset=utf-8",
+    SCRIPT: "text/javascript; charset=utf-8",
+    SEAL: "image/svg+xml",
+}
 _DONE = ("archived", "confirmed", "closed")
 _ABOVE = {"memory": "records", "trace": "traces"}  # where a page without an entry of its own lies
 _LOOK, _BEAT = 0.4, 20  # seconds between two looks at the jobs; looks between two signs of life
@@ -74,9 +77,7 @@ class Dashboard:
             return self._closed(request, "entry.expired")
         there = address("", scope=request.query_params.get("scope"))
         answer = RedirectResponse(there, 303, _HEADERS)
-        answer.set_cookie(
-            self._entries.cookie, secret, path=ROOT, httponly=True, samesite="strict"
-        )
+        answer.set_cookie(self._entries.cookie, secret, path=ROOT, httponly=True, samesite="strict")
         return answer
 
     async def _static(self, request: Request) -> Response:
@@ -108,22 +109,24 @@ class Dashboard:
         if entry is None:
             return self._closed(request, "entry.closed")
         try:
-            form = await read_form(request)
-            if not entry.is_from_us(form.get("csrf", "")):
-                return self._page(request, entry, Page("error", {"says": "error.form"}, 403))
-            if request.path_params["name"] == "leave":
-                return self._leave(request)
-            writer = WRITERS.get(request.path_params["name"])
-            if writer is None:
-                return self._page(request, entry, Page("error", {"says": "error.unknown"}, 404))
-            asked = self._asked(request, "")
-            done = await writer(asked, form)
-            there = _address_in(self._backing, asked.scope)(f"/memory/{form['id']}", done=done)
-            return RedirectResponse(there, 303, _HEADERS)
+            return await self._written(request, entry, await read_form(request))
         except ClientDisconnect:
             return Response(status_code=400)
         except Exception as error:  # noqa: BLE001 - told in a sentence
             return self._page(request, entry, _failed(error))
+
+    async def _written(self, request: Request, entry: Entry, form: dict[str, str]) -> Response:
+        name = request.path_params["name"]
+        if not entry.is_from_us(form.get("csrf", "")):
+            return self._page(request, entry, Page("error", {"says": "error.form"}, 403))
+        if name == "leave":
+            return self._leave(request)
+        if name not in WRITERS:
+            return self._page(request, entry, Page("error", {"says": "error.unknown"}, 404))
+        asked = self._asked(request, "")
+        done = await WRITERS[name](asked, form)
+        there = _address_in(self._backing, asked.scope)(f"/memory/{form['id']}", done=done)
+        return RedirectResponse(there, 303, _HEADERS)
 
     def _leave(self, request: Request) -> Response:
         self._entries.close(request.cookies.get(self._entries.cookie, ""))

@@ -9,10 +9,8 @@ from starlette.datastructures import QueryParams
 
 from shiyi.service.dashboard.words import Words
 from shiyi.service.jobs import Job
-from shiyi.service.operations import OPERATIONS
 
 Call = Callable[[str, Mapping[str, Any], str], Awaitable[dict[str, Any]]]
-_KNOWN = frozenset(operation.name for operation in OPERATIONS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +56,3 @@ class Page:
     template: str
     values: dict[str, Any] = field(default_factory=dict)
     status: int = 200
-
-
-def knows(operation: str) -> bool:
-    """Tell whether the table has an operation."""
-    return operation in _KNOWN

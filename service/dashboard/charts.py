@@ -43,7 +43,9 @@ def recall_charts(directory: Path, words: Words) -> Measured | None:
     except UsageError as error:
         return Measured(charts=[], fault=str(error))
     styles = {system: place for place, system in enumerate(result.conditions.systems)}
-    charts = [_chart(f"v{n}", view, styles, words) for n, view in enumerate(by_view(result)[:_MOST])]
+    charts = [
+        _chart(f"v{n}", view, styles, words) for n, view in enumerate(by_view(result)[:_MOST])
+    ]
     return Measured(charts=[one for one in charts if one is not None])
 
 

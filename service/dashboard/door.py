@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from shiyi.core.errors import ForbiddenError, UsageError
+from shiyi.core.settings import Settings
 from shiyi.service.dashboard.asking import Backing
 from shiyi.service.dashboard.entry import CODE_SECONDS, ROOT, Entries
 from shiyi.service.host import Call
@@ -35,6 +36,7 @@ class Door:
         self._daemon = daemon
         self._entries = Entries(daemon.instance)
         self._url: str | None = None
+        self._opening = asyncio.Lock()
 
     async def invite(self, request: Request) -> Response:
         """Return an address that opens the dashboard once; only the owner is invited."""
@@ -42,8 +44,8 @@ class Door:
             if permit_of(request.scope).role is not None:
                 raise ForbiddenError("Only the owner of the home may do this.")  # noqa: TRY301
             port = _port((await request.json()).get("port", 0))
-            if self._url is None:
-                self._url = await self._listen(port)
+            async with self._opening:
+                self._url = self._url or await self._listen(port)
         except Exception as error:  # noqa: BLE001 - told in the one shape
             return failure(error)
         url = f"{self._url}{ROOT}/open?code={self._entries.new_code()}"
@@ -54,9 +56,7 @@ class Door:
         backing = Backing(
             call=self._call,
             scope=settings.scope,
-            evals=Path(settings.eval_directory).expanduser()
-            if settings.eval_directory
-            else self._daemon.home / "eval",
+            evals=_evals(settings, self._daemon.home),
             jobs=self._daemon.host.jobs.all,
             leaving=self._daemon.is_leaving,
         )
@@ -80,6 +80,12 @@ class Door:
 def routes(daemon: "Daemon") -> Sequence[BaseRoute]:
     """Return what the owner's own socket answers about the dashboard."""
     return [Route("/v1/daemon/dashboard", Door(daemon).invite, methods=["POST"])]
+
+
+def _evals(settings: Settings, home: Path) -> Path:
+    """Return where the last measurement lies, if there is one."""
+    set_ = settings.eval_directory
+    return Path(set_).expanduser() if set_ else home / "eval"
 
 
 def _port(given: object) -> int:

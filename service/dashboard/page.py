@@ -89,8 +89,8 @@ def _part(number: float | None) -> str:
 def _pieces(snippet: Mapping[str, Any]) -> list[tuple[str, bool]]:
     """Return a snippet in pieces, each with whether it matches the question."""
     text, start, pieces, at = snippet["text"], snippet["start"], [], 0
-    for begin, end in sorted(snippet["matches"]):
-        begin, end = max(begin - start, at), min(end - start, len(text))
+    for first, last in sorted(snippet["matches"]):
+        begin, end = max(first - start, at), min(last - start, len(text))
         if begin < end:
             pieces += [(text[at:begin], False), (text[begin:end], True)]
             at = end

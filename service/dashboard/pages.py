@@ -5,22 +5,23 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from shiyi.service.dashboard import reading, tracing
-from shiyi.service.dashboard.asking import Asked, Page, knows
+from shiyi.service.dashboard.asking import Asked, Page
 from shiyi.service.dashboard.charts import recall_charts
 from shiyi.store.kinds import KINDS, STATUSES
 
 _SURVEY, _CATALOG, _WALK = 24_000, 12_000, 16_000  # tokens
 _FEW, _SOME, _PAGE = 5, 20, 50
-_CLOSED = ("answered", "declined", "resolved")
 Reader = Callable[[Asked], Awaitable[Page]]
 
 
 async def overview(asked: Asked) -> Page:
-    """How things stand: counts, what is due, what waits, and warnings."""
+    """Show how things stand: counts, what is due, what waits, and warnings."""
     status = await asked.call("status")
     own = next((one for one in status["scopes"] if one["scope"] == asked.scope), None)
     pending = await asked.call("pending") if own else {"open": []}
     survey = await asked.call("survey", budget=_SURVEY, format="json") if own else {}
+    gaps = survey.get("gaps", [])
+    examples = [id_ for one in gaps for id_ in one["examples"] or []]
     traces = await asked.call("trace", limit=10 * _FEW)
     return Page("overview", {
         "status": status,
@@ -29,14 +30,15 @@ async def overview(asked: Asked) -> Page:
         "waiting": pending["open"],
         "few": _FEW,
         "warnings": status["notes"],
-        "gaps": survey.get("gaps", []),
+        "gaps": gaps,
+        "titles": await reading.titles(asked, examples),
         "jobs": [one for one in asked.backing.jobs() if one.is_open],
         "traces": [one for one in traces["traces"] if one["text"]][:_FEW],
     })  # fmt: skip
 
 
 async def search(asked: Asked) -> Page:
-    """What a question finds, and why."""
+    """Show what a question finds, and why."""
     text = asked.given("q")
     only = asked.given("only") or "all"
     values: dict[str, Any] = {"q": text, "only": only, "found": None}
@@ -48,14 +50,14 @@ async def search(asked: Asked) -> Page:
 
 
 async def traces(asked: Asked) -> Page:
-    """What was asked lately."""
+    """List what was asked lately."""
     found = await asked.call("trace", limit=4 * _PAGE)
     return Page("traces", {"traces": [one for one in found["traces"] if one["text"]][:_PAGE],
                            "notes": found["notes"]})  # fmt: skip
 
 
 async def trace(asked: Asked) -> Page:
-    """How one answer came about."""
+    """Show how one answer came about."""
     found = (await asked.call("trace", id=asked.path))["trace"]
     titles = await reading.titles(asked, tracing.ids_of(found))
     return Page("trace", {"trace": found, "questions": tracing.questions_of(found),
@@ -63,14 +65,10 @@ async def trace(asked: Asked) -> Page:
 
 
 async def timeline(asked: Asked) -> Page:
-    """Titles along time: of everything by phase, or of one name."""
-    about = asked.given("about")
-    resume = asked.given("resume")
-    if about is not None:
-        walk = await asked.call("recall", about=about, budget=_WALK, format="json", resume=resume)
-        named = await reading.titles(asked, [about])
-        return Page("walk", {"found": walk, "about": about, "title": named.get(about, ""),
-                             "more": walk["truncated"]["resume"]})  # fmt: skip
+    """List titles along time: of everything by phase, or of one name."""
+    about, phase, resume = asked.given("about"), asked.given("phase"), asked.given("resume")
+    if about is not None or phase is not None:
+        return await _walk(asked, about, phase, resume)
     found = await asked.call("catalog", by="phase", budget=_CATALOG, format="json", resume=resume)
     groups = found.get("groups", [])
     return Page("timeline", {
@@ -80,12 +78,12 @@ async def timeline(asked: Asked) -> Page:
 
 
 async def names(asked: Asked) -> Page:
-    """People, places and things; facets and topics; guesses."""
+    """List people, places and things; facets and topics; guesses."""
     return Page("names", {"found": await asked.call("survey", budget=_SURVEY, format="json")})
 
 
 async def records(asked: Asked) -> Page:
-    """Records or captures, page by page."""
+    """List records or captures, page by page."""
     what = "captures" if asked.given("what") == "captures" else "records"
     kind, status = asked.given("kind"), asked.given("status")
     filters = {"kind": kind, "status": status} if what == "records" else {}
@@ -96,40 +94,51 @@ async def records(asked: Asked) -> Page:
 
 
 async def followups(asked: Asked) -> Page:
-    """Questions to come back to."""
-    if knows("followup list"):
-        closed = asked.given("closed") is not None
-        found = await asked.call("followup list", closed=closed, limit=_PAGE)
-        return Page("followups", {"followups": found["followups"], "notes": found["notes"]})
-    survey = await asked.call("survey", budget=_SURVEY, format="json")
-    due = [
-        {"id": one["id"], "question": one.get("gist") or one.get("title"),
-         "context": one.get("context"), "due": one.get("due"), "when": one.get("when")}
-        for one in survey.get("followups", [])
-    ]  # fmt: skip
-    return Page("followups", {"followups": due, "notes": []})
+    """List questions to come back to."""
+    found = await asked.call(
+        "followup list", closed=asked.given("closed") is not None, limit=2 * _PAGE
+    )
+    return Page("followups", {"found": found, "closed": asked.given("closed") is not None})
 
 
 async def pending(asked: Asked) -> Page:
-    """Turns that are not closed."""
+    """List turns that are not closed."""
     return Page("pending", {"found": await asked.call("pending")})
 
 
 async def validation(asked: Asked) -> Page:
-    """Whether everything fits together, when somebody wants to know."""
+    """Say whether everything fits together, when somebody wants to know."""
     found = await asked.call("validate") if asked.given("run") else None
-    return Page("validation", {"found": found, "busy": any(j.is_open for j in asked.backing.jobs())})
+    return Page(
+        "validation", {"found": found, "busy": any(j.is_open for j in asked.backing.jobs())}
+    )
 
 
 async def jobs(asked: Asked) -> Page:
-    """The long work of the daemon."""
+    """List the long work of the daemon."""
     return Page("jobs", {"jobs": asked.backing.jobs()})
 
 
 async def recall(asked: Asked) -> Page:
-    """Recall against budget, as last measured."""
+    """Draw recall against budget, as last measured."""
     charts = await asyncio.to_thread(recall_charts, asked.backing.evals, asked.words)
     return Page("recall", {"measured": charts, "path": str(asked.backing.evals)})
+
+
+async def _walk(asked: Asked, about: str | None, phase: str | None, resume: str | None) -> Page:
+    """Walk along one record, or along the phase that has a number; an address holds no name."""
+    title, named = "", about
+    if about is not None:
+        title = (await reading.titles(asked, [about])).get(about, "")
+    else:
+        groups = (await asked.call("catalog", by="phase", budget=_CATALOG, format="json"))["groups"]
+        known = {str(n): str(one["title"]) for n, one in enumerate(groups)}
+        named = title = known.get(phase or "", "")
+    walk = await asked.call(
+        "recall", about=named or None, budget=_WALK, format="json", resume=resume
+    )
+    return Page("walk", {"found": walk, "about": about, "phase": phase, "title": title,
+                         "more": walk["truncated"]["resume"]})  # fmt: skip
 
 
 def _by_phase(

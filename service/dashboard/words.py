@@ -31,16 +31,19 @@ class Words:
 
 @lru_cache(maxsize=1)
 def catalogue() -> dict[str, Words]:
-    """Return the catalogue by language. Simplified is made from what is written in Traditional."""
+    """Return the catalogue by language; Simplified that is not given is made from Traditional."""
     content = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
     pairs = {
         f"{group}.{name}": pair for group, names in content.items() for name, pair in names.items()
     }
-    simplify = opencc.OpenCC("tw2sp").convert
+    simplify = opencc.OpenCC("t2s").convert
     return {
         "en": Words("en", {key: pair[0] for key, pair in pairs.items()}),
         "zh-Hant": Words("zh-Hant", {key: pair[1] for key, pair in pairs.items()}),
-        "zh-Hans": Words("zh-Hans", {key: simplify(pair[1]) for key, pair in pairs.items()}),
+        "zh-Hans": Words(
+            "zh-Hans",
+            {key: pair[2] if pair[2:] else simplify(pair[1]) for key, pair in pairs.items()},
+        ),
     }
 
 

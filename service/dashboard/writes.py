@@ -8,8 +8,10 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 
 from shiyi.core.errors import UsageError
-from shiyi.service.dashboard.asking import Asked, knows
+from shiyi.service.dashboard.asking import Asked
+from shiyi.service.guard import media_type
 
+_FORM = "application/x-www-form-urlencoded"
 _MOST_BYTES, _MOST_FIELDS = 1 << 16, 20
 Form = Mapping[str, str]
 Writer = Callable[[Asked, Form], Awaitable[str]]
@@ -17,6 +19,8 @@ Writer = Callable[[Asked, Form], Awaitable[str]]
 
 async def read_form(request: Request) -> dict[str, str]:
     """Return the fields of a form; raises UsageError for what no form of ours sends."""
+    if media_type(request.headers) != _FORM:
+        raise UsageError("That is no form. Nothing was changed.")
     body = bytearray()
     async for part in request.stream():
         body += part
@@ -54,11 +58,7 @@ async def confirm(asked: Asked, form: Form) -> str:
 async def close(asked: Asked, form: Form) -> str:
     """Close a follow-up with what came of it."""
     outcome, note = form.get("outcome", ""), form.get("note", "")
-    if knows("followup close"):
-        await asked.call("followup close", outcome=outcome, note=note, **_which(form))
-    else:
-        attrs = {"state": outcome, "note": note}
-        await asked.call("edit", attrs=attrs, reason=outcome or None, **_which(form))
+    await asked.call("followup close", outcome=outcome, note=note, **_which(form))
     return "closed"
 
 

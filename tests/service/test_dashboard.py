@@ -1,0 +1,297 @@
+"""The dashboard as its pages are asked for: who is let in, what is shown, what may be changed."""
+
+import http.client
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shiyi.service.dashboard.entry import CODE_SECONDS, IDLE_SECONDS, Entries
+from shiyi.service.dashboard.pages import READERS
+from shiyi.service.operations import find_operation
+from tests.service.serving import Served, command
+from tests.service.visiting import Visitor, invite
+
+
+@pytest.fixture(scope="module")
+def kept(door: Served) -> dict[str, str]:
+    """The ids of a few memories: a record, its words, a follow-up."""
+    said = door.ask("POST", "/v1/remember", {"text": "阿嬤的碗是青瓷的", "topics": ["陶藝"]}).json
+    ask = {
+        "kind": "followup", "gist": "碗修好了沒？", "summary_only": True,
+        "attrs": {"question": "碗修好了沒？", "context": "送去修了", "due": "2020-05-01"},
+    }  # fmt: skip
+    later = door.ask("POST", "/v1/add-record", ask).json
+    return {"record": said["record_id"], "capture": said["capture_id"],
+            "followup": later["record_id"]}  # fmt: skip
+
+
+@pytest.fixture
+def visitor(door: Served) -> Visitor:
+    """Somebody who was let in."""
+    url = invite(door)
+    one = Visitor(url)
+    assert one.open(url).status == 303
+    return one
+
+
+def test_a_code_opens_once(door: Served) -> None:
+    """The code becomes a cookie that no script and no other site can use; a replay is refused."""
+    url = invite(door)
+    first, second = Visitor(url), Visitor(url)
+
+    opened, again = first.open(url), second.open(url)
+
+    cookie = opened.headers["set-cookie"]
+    assert opened.status == 303
+    assert opened.headers["location"] == "/dashboard"
+    assert re.match(r"shiyi-[0-9a-f]{16}=[\w-]{43};", cookie)
+    assert {"HttpOnly", "SameSite=strict", "Path=/dashboard"} <= set(cookie.split("; "))
+    assert first.ask("/dashboard").status == 200
+    assert again.status == 401
+    assert "set-cookie" not in again.headers
+    assert second.ask("/dashboard").status == 401
+
+
+def test_codes_and_sessions_run_out() -> None:
+    """A code holds for a minute; a session for half an hour after it was used."""
+    now = 1000.0
+    entries = Entries("0" * 32, clock=lambda: now)
+    late, code = entries.new_code(), entries.new_code()
+
+    secret = entries.open(code)
+    assert secret is not None
+    assert entries.open(code) is None
+    now += CODE_SECONDS
+    assert entries.open(late) is None
+    now += IDLE_SECONDS - CODE_SECONDS - 1
+    assert entries.find(secret, touch=False) is not None
+    assert entries.find(secret) is not None
+    now += IDLE_SECONDS - 1
+    assert entries.find(secret, touch=False) is not None
+    assert entries.is_used()
+    now += 1
+    assert entries.find(secret) is None
+    assert not entries.is_used()
+
+
+def test_only_so_many_are_in() -> None:
+    """Whoever asks for codes without end does not fill the memory."""
+    entries = Entries("0" * 32)
+    secrets = [entries.open(entries.new_code()) for _ in range(40)]
+
+    assert [entries.find(one or "") is not None for one in secrets] == [False] * 24 + [True] * 16
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "127.0.0.1:1"}, 421),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec_Fetch_Site": "cross-site"}, 403),
+        ({"Sec_Fetch_Site": "same-site"}, 403),
+        ({"Cookie": ""}, 401),
+        ({"Cookie": "shiyi-0000000000000000=x"}, 401),
+    ],
+    ids=str,
+)
+def test_others_get_nothing(visitor: Visitor, headers: dict[str, str], status: int) -> None:
+    """Another host, another page, or no session: nothing of the memory is told."""
+    reply = visitor.ask("/dashboard", None, **headers)
+
+    assert reply.status == status
+    assert b'class="counts"' not in reply.body
+
+
+def test_a_token_opens_no_page_and_invites_nobody(door: Served, visitor: Visitor) -> None:
+    """The dashboard's port takes no tokens, and the other one hands out no codes to them."""
+    bearer = {"Authorization": f"Bearer {door.token}"}
+
+    assert visitor.ask("/dashboard", None, Cookie="", **bearer).status == 401
+    assert visitor.ask("/v1/hello", None, Cookie="", **bearer).status == 401
+    assert door.ask("POST", "/v1/daemon/dashboard", {}).status == 403
+    assert door.ask("GET", "/dashboard").status == 404
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_every_page_opens(visitor: Visitor, kept: dict[str, str], name: str) -> None:
+    """With the headers that let nothing in from elsewhere."""
+    reply = visitor.ask(f"/dashboard/{name}" if name else "/dashboard")
+
+    policy = reply.headers["content-security-policy"]
+    assert reply.status == 200
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert ("script-src 'self'" in policy) is (name == "jobs")
+    assert reply.headers["cache-control"] == "no-store"
+    assert b"style=" not in reply.body
+
+
+def test_a_record_shows_its_words(visitor: Visitor, kept: dict[str, str]) -> None:
+    """From a search to the trace, to the record, to the words."""
+    found = visitor.ask("/dashboard/search?q=%E9%9D%92%E7%93%B7").body.decode()
+    trace = re.search(r"/dashboard/trace/\d{24}", found)
+    record = visitor.ask(f"/dashboard/memory/{kept['record']}").body.decode()
+    words = visitor.ask(f"/dashboard/memory/{kept['capture']}").body.decode()
+
+    assert "<mark>青瓷</mark>" in found
+    assert trace is not None
+    assert "阿嬤的碗是青瓷的" in visitor.ask(trace.group()).body.decode()
+    assert "<blockquote><bdi>阿嬤的碗是青瓷的</bdi></blockquote>" in record
+    assert f"/dashboard/memory/{kept['record']}" in words
+    assert visitor.ask("/dashboard/memory/7ZZZZZZZZZZZZZZZZZZZZZZZZZ").status == 404
+    assert visitor.ask("/dashboard/nothing").status == 404
+    assert visitor.ask("/dashboard/search?q=x&scope=a%2Fb").status == 400
+
+
+def test_pages_leave_no_traces(visitor: Visitor, door: Served) -> None:
+    """Looking at the pages is no question; only a search is kept."""
+    before = door.ask("POST", "/v1/trace", {"limit": 1000}).json["traces"]
+
+    for name in READERS:
+        visitor.ask(f"/dashboard/{name}")
+
+    assert door.ask("POST", "/v1/trace", {"limit": 1000}).json["traces"] == before
+
+
+def test_forms_want_their_token(visitor: Visitor, door: Served, kept: dict[str, str]) -> None:
+    """Without the token of the session, with another one's, or as JSON, nothing changes."""
+    page = f"/dashboard/memory/{kept['record']}"
+    form = visitor.form(page, "archive")
+    url = invite(door)
+    other = Visitor(url)
+    other.open(url)
+    foreign = other.form(page, "archive")["csrf"]
+
+    replies = [
+        visitor.ask("/dashboard/archive", {**form, "csrf": ""}),
+        visitor.ask("/dashboard/archive", {**form, "csrf": foreign}),
+        visitor.ask("/dashboard/archive", {k: v for k, v in form.items() if k != "csrf"}),
+        visitor.ask("/dashboard/archive", form, Content_Type="application/json"),
+        visitor.ask("/dashboard/archive", form, Content_Type="text/plain"),
+        visitor.ask("/dashboard/archive", form, Origin="null"),
+        visitor.ask("/dashboard/archive", form, Cookie=""),
+        visitor.ask("/dashboard/archive?csrf=" + form["csrf"]),
+    ]
+
+    assert [one.status for one in replies] == [403, 403, 403, 400, 415, 403, 401, 404]
+    shown = door.ask("POST", "/v1/show", {"id": kept["record"]}).json
+    assert shown["record"]["status"] == "active"
+
+
+def test_what_may_be_changed(visitor: Visitor, door: Served) -> None:
+    """A record is confirmed and archived; a form that is sent twice, or is too old, is refused."""
+    id_ = door.ask("POST", "/v1/remember", {"text": "紙皇冠壓在字典裡"}).json["record_id"]
+    page = f"/dashboard/memory/{id_}"
+    old = visitor.form(page, "archive")
+
+    confirmed = visitor.ask("/dashboard/confirm", visitor.form(page, "confirm"))
+    stale = visitor.ask("/dashboard/archive", old)
+    form = {**visitor.form(page, "archive"), "reason": "不用了"}
+    archived = [visitor.ask("/dashboard/archive", form) for _ in range(2)]
+
+    record = door.ask("POST", "/v1/show", {"id": id_, "versions": True}).json
+    assert confirmed.status == 303
+    assert confirmed.headers["location"] == f"{page}?done=confirmed"
+    assert "Confirmed." in visitor.ask(confirmed.headers["location"]).body.decode()
+    assert stale.status == 409
+    assert [one.status for one in archived] == [303, 303]
+    assert record["record"]["status"] == "archived"
+    assert record["record"]["reason"] == "不用了"
+    assert record["record"]["version"] == 3
+    assert "confirmed" in record["record"]["attrs"]
+
+
+def test_a_followup_is_closed(visitor: Visitor, door: Served, kept: dict[str, str]) -> None:
+    """With how it ended and what came of it; it is due no more."""
+    page = f"/dashboard/memory/{kept['followup']}"
+    assert "碗修好了沒？" in visitor.ask("/dashboard/followups").body.decode()
+
+    form = visitor.form(page, "close") | {"outcome": "answered", "note": "修好了\r\n在家"}
+    closed = visitor.ask("/dashboard/close", form)
+
+    attrs = door.ask("POST", "/v1/show", {"id": kept["followup"]}).json["record"]["attrs"]
+    assert closed.status == 303
+    assert (attrs["state"], attrs["note"]) == ("answered", "修好了\n在家")
+    assert "碗修好了沒？" not in visitor.ask("/dashboard/followups").body.decode()
+
+
+def test_a_session_can_be_ended(visitor: Visitor) -> None:
+    """By a form; the cookie opens nothing afterwards."""
+    cookie = visitor.cookie
+    form = visitor.form("/dashboard", "leave")
+
+    left = visitor.ask("/dashboard/leave", form)
+
+    assert left.status == 200
+    visitor.cookie = cookie
+    assert visitor.ask("/dashboard").status == 401
+
+
+@pytest.mark.parametrize(
+    ("wished", "language", "title"),
+    [
+        ("zh-TW,zh;q=0.9,en;q=0.8", "zh-Hant", "總覽"),
+        ("zh-CN,zh;q=0.9", "zh-Hans", "总览"),
+        ("fr, en;q=0.1, zh-Hant-HK;q=0.7", "zh-Hant", "總覽"),
+        ("zh;q=0, *", "en", "Overview"),
+        ("x" * 5000, "en", "Overview"),
+        ("zh;q=nan", "en", "Overview"),
+    ],
+)
+def test_pages_speak_the_language_of_the_browser(
+    visitor: Visitor, wished: str, language: str, title: str
+) -> None:
+    """In both Chinese scripts, or English."""
+    reply = visitor.ask("/dashboard", Accept_Language=wished)
+
+    assert reply.headers["content-language"] == language
+    assert f'<html lang="{language}">' in reply.body.decode()
+    assert f"<h1>{title}</h1>" in reply.body.decode()
+
+
+def test_the_command_says_where_it_is(door: Served) -> None:
+    """`shiyi dashboard` gives an address; without a home it makes none."""
+    told = command(door.home, "dashboard", "--no-browser", "--json")
+    missing = command(door.home.parent / "none", "dashboard", "--no-browser")
+    out, _ = told.communicate(timeout=60)
+    _, refused = missing.communicate(timeout=60)
+
+    url = json.loads(out)["url"]
+    assert told.returncode == 0
+    assert Visitor(url).open(url).status == 303
+    assert missing.returncode == 66
+    assert b"There is no" in refused
+    assert not (door.home.parent / "none").exists()
+
+
+def test_jobs_are_told_of(visitor: Visitor, door: Served, tmp_path: Path) -> None:
+    """What ran long stands on the page, and comes as an event."""
+    (tmp_path / "note.md").write_text("# 筆記\n\n買了一個青瓷碗。\n", "utf-8")
+    with door.client() as client:
+        client.start()
+        client.call(find_operation("import"), {"path": str(tmp_path / "note.md")}, None)
+
+    page = visitor.ask("/dashboard/jobs").body.decode()
+    event = next(_events(visitor))
+
+    assert "<code>import</code>" in page
+    assert [one["state"] for one in event if one["operation"] == "import"] == ["done"]
+
+
+def _events(visitor: Visitor) -> Iterator[list[dict[str, object]]]:
+    connection = http.client.HTTPConnection(visitor.host, timeout=30)
+    connection.request("GET", "/dashboard/jobs/events", headers={"Cookie": visitor.cookie})
+    answer = connection.getresponse()
+    assert answer.headers["Content-Type"].startswith("text/event-stream")
+    try:
+        for line in answer:
+            if line.startswith(b"data: "):
+                yield json.loads(line[6:])
+    finally:
+        connection.close()

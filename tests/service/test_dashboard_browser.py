@@ -1,0 +1,255 @@
+"""The dashboard in a real browser: it works alone and for everybody, and runs nothing it shows."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from shiyi.core.text import visible
+from shiyi.service.dashboard.pages import READERS
+from shiyi.service.operations import find_operation
+from tests.service.serving import Served
+from tests.service.visiting import invite
+
+SAMPLE = Path(__file__).parents[2] / "eval" / "data" / "sample"
+PAYLOADS = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "' onmouseover='alert(1)' autofocus onfocus='alert(1)",
+    "javascript:alert(1)",
+    "</title></textarea></style><script>alert(1)</script>",
+    "{{ 7 * 7 }}{% raw %}<b>",
+    "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
+    "\u202e<a href=javascript:alert(1)>gnihtemos\u2066",
+    "&lt;script&gt;alert(1)&lt;/script&gt;<meta http-equiv=refresh content=0;url=http://evil.example>",
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A browser; `SHIYI_CHROMIUM` names one that is not on the path."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    path = os.environ.get("SHIYI_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        pytest.skip("no Chromium on the path, and SHIYI_CHROMIUM names none")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(
+            executable_path=path,
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A home with the sample archive, and what an attacker had somebody keep."""
+    one = Served(tmp_path_factory.mktemp("dashboard") / "home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SHIYI_MODEL", "none")
+        patch.setenv("SHIYI_DAEMON_IDLE", "120")
+        one.listen()
+        with one.client() as client:
+            for name in ("captures", "records", "structure"):
+                values = {"path": str(SAMPLE / f"{name}.jsonl"), "allow_secret": True}
+                client.call(find_operation("import"), values, None)
+    yield one
+    one.stop()
+
+
+class Looker:
+    """A person with a browser: what it says, asks for and opens is noted."""
+
+    def __init__(self, browser: Any, url: str, **given: Any) -> None:
+        self.context = browser.new_context(**{"locale": "en-US", **given})
+        self.page = self.context.new_page()
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", self._dialog)
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(url)
+        self.root = self.page.url
+        self.origin = self.root.removesuffix("/dashboard")
+
+    def _dialog(self, dialog: Any) -> None:
+        self.said.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def go(self, path: str = "") -> Any:
+        return self.page.goto(f"{self.root}{path}")
+
+    @property
+    def elsewhere(self) -> list[str]:
+        return [url for url in self.asked if not url.startswith(f"{self.origin}/dashboard")]
+
+
+@pytest.fixture
+def look(browser: Any, sample: Served) -> Iterator[Any]:
+    """Let a person in; everything is closed after the test."""
+    lookers: list[Looker] = []
+
+    def let_in(**given: Any) -> Looker:
+        lookers.append(Looker(browser, invite(sample), **given))
+        return lookers[-1]
+
+    yield let_in
+    for one in lookers:
+        one.context.close()
+
+
+@pytest.mark.parametrize(
+    ("locale", "width", "scheme", "examined"),
+    [
+        ("zh-TW", 360, "light", ("/search?", "/memory/")),
+        pytest.param("zh-TW", 360, "light", ("",), marks=pytest.mark.slow),
+        pytest.param("zh-CN", 360, "dark", ("",), marks=pytest.mark.slow),
+        pytest.param("en-US", 1280, "light", ("",), marks=pytest.mark.slow),
+        pytest.param("en-US", 1280, "dark", ("",), marks=pytest.mark.slow),
+    ],
+)
+def test_every_page(
+    look: Any, locale: str, width: int, scheme: str, examined: tuple[str, ...]
+) -> None:
+    """Nothing on the console, nothing from elsewhere, nothing wider than the screen, no barrier.
+
+    The pages that begin as `examined` says are looked at by axe as well.
+    """
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not here")
+    one = look(locale=locale, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    paths = [f"/{name}" if name else "" for name in READERS]
+    paths += ["/search?q=%E9%9D%92%E7%93%B7%E7%A2%97", "/validation?run=1", "/timeline?phase=0"]
+    one.go("/search?q=%E9%9D%92%E7%93%B7%E7%A2%97")
+    links = [
+        one.page.locator(f'main a[href*="{part}"]').first.get_attribute("href")
+        for part in ("/memory/", "/trace/")
+    ]
+    words = one.page.locator(".hits > li:has(.words) h3 a").first.get_attribute("href")
+    paths += [link.removeprefix("/dashboard") for link in [*links, words]]
+    wide, faults = [], []
+
+    for path in paths:
+        status = one.go(path).status
+        if status != 200 or one.page.evaluate("document.documentElement.scrollWidth") > width:
+            wide.append((path, status))
+        if not path.startswith(examined):
+            continue
+        found = axe.Axe().run(one.page).response["violations"]
+        faults += [(path, v["id"], v["nodes"][0]["html"]) for v in found
+                   if v["impact"] in {"serious", "critical"}]  # fmt: skip
+
+    assert wide == []
+    assert faults == []
+    assert one.said == []
+    assert one.elsewhere == []
+
+
+def test_keyboard_alone(look: Any) -> None:
+    """The first stop skips to the content; a search is typed and sent; what has focus is seen."""
+    one = look()
+    one.go("/search")
+
+    one.page.keyboard.press("Tab")
+    first = one.page.evaluate("document.activeElement.className")
+    seen = one.page.evaluate("document.activeElement.getBoundingClientRect().left")
+    one.page.keyboard.press("Enter")
+    landed = one.page.evaluate("location.hash")
+    one.page.keyboard.press("Tab")
+    name = one.page.evaluate("document.activeElement.name")
+    outline = one.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    one.page.keyboard.type("青瓷碗")
+    one.page.keyboard.press("Enter")
+    one.page.wait_for_selector(".hits")
+
+    assert (first, landed, name, outline) == ("skip", "#content", "q", "solid")
+    assert seen >= 0
+    assert one.page.locator(".hits > li").count() > 1
+
+
+def test_without_script(look: Any, sample: Served) -> None:
+    """Everything can be read and written; jobs are looked at anew by a link."""
+    id_ = sample.ask("POST", "/v1/remember", {"text": "沒有腳本也可以"}).json["record_id"]
+    one = look(java_script_enabled=False)
+
+    one.go("/jobs")
+    one.page.get_by_role("link", name="Look again").click()
+    jobs = one.page.locator("#jobs li").count()
+    one.go(f"/memory/{id_}")
+    one.page.get_by_label("Why (optional)").fill("不用了")
+    one.page.get_by_role("button", name="Archive").click()
+
+    assert jobs >= 3
+    assert "Archived." in one.page.get_by_role("status").inner_text()
+    assert sample.ask("POST", "/v1/show", {"id": id_}).json["record"]["reason"] == "不用了"
+
+
+def test_jobs_move_by_themselves(look: Any, sample: Served, tmp_path: Path) -> None:
+    """A job that begins while somebody looks appears, and is said to be done."""
+    (tmp_path / "one.md").write_text("# 記事\n\n今天曬了鹽。\n", "utf-8")
+    one = look()
+    one.go("/jobs")
+    one.page.wait_for_selector("#live:not([hidden])")
+    before = one.page.locator("#jobs > li").count()
+
+    with sample.client() as client:
+        client.start()
+        client.call(find_operation("import"), {"path": str(tmp_path / "one.md")}, None)
+    one.page.wait_for_function(
+        "n => document.querySelectorAll('#jobs > li').length > n "
+        "&& document.querySelector('#jobs > li').dataset.state === 'done'", arg=before,
+    )  # fmt: skip
+
+    assert "import" in one.page.locator("#said").inner_text()
+    assert one.said == []
+
+
+@pytest.mark.parametrize("scripts", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_what_is_told_is_only_text(look: Any, sample: Served, scripts: bool) -> None:
+    """Ten payloads in every place where memories are shown: no dialogue, no request, only words."""
+    ids, scope = [], f"hostile{int(scripts)}"
+    for n, payload in enumerate(PAYLOADS):
+        values = {
+            "text": f"{n} {payload}", "title": payload, "gist": payload, "detail": payload,
+            "topics": [payload], "aliases": [payload], "phase": f"{n}{payload}",
+            "date": f"2026-01-{n + 1:02}", "session": payload, "speaker": payload,
+            "attrs": {payload: payload},
+        }  # fmt: skip
+        kept = sample.ask("POST", f"/v1/remember?scope={scope}", values)
+        assert kept.status == 200, kept.body
+        ids += [kept.json["record_id"], kept.json["capture_id"]]
+        entity = {"kind": "entity", "title": payload, "gist": payload, "aliases": [payload],
+                  "summary_only": True, "attrs": {"entity_type": "person"}}  # fmt: skip
+        assert sample.ask("POST", f"/v1/add-record?scope={scope}", entity).status == 200
+        due = {"kind": "followup", "gist": payload, "summary_only": True,
+               "attrs": {"question": payload, "context": payload, "due": "2020-01-01"}}  # fmt: skip
+        assert sample.ask("POST", f"/v1/add-record?scope={scope}", due).status == 200
+        sample.ask("POST", f"/v1/search?scope={scope}", {"text": payload})
+    one = look(java_script_enabled=scripts)
+    paths = [f"/{name}" for name in READERS] + [f"/memory/{id_}" for id_ in ids]
+    texts = ""
+
+    for path in paths:
+        one.go(f"{path}?scope={scope}")
+        texts += one.page.locator("body").inner_text()
+    for payload in PAYLOADS:
+        one.page.goto(f"{one.root}/search?scope={scope}&q={quote(payload)}")
+        texts += one.page.locator("body").inner_text()
+        one.go(f"/search?scope={quote(payload)}")
+    strange = one.page.evaluate(
+        "document.querySelectorAll('main script, main iframe, main img, [onload]').length"
+    )
+
+    errors = [text for text in one.said if "400 (Bad Request)" not in text]
+    assert errors == []
+    assert one.elsewhere == []
+    assert strange == 0
+    for payload in PAYLOADS:
+        assert visible(payload) in texts
+    assert "\u202e" not in texts
