@@ -67,6 +67,23 @@ FETCH: Values = {
     },
     "required": ["id", "title", "text", "metadata"],
 }
+ADDED: Values = {
+    "type": "object",
+    "properties": {
+        "record_id": _TEXT,
+        "version": {"type": "integer"},
+        "etag": _TEXT,
+        "links": {"type": "integer"},
+        "fidelity": _TEXT,
+        "turn_id": _TEXT,
+        "replaced": _TEXTS,
+        "warnings": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"id": _TEXT, "text": _TEXT, "trust": TRUST}},
+        },
+    },
+    "required": ["record_id"],
+}
 STATUS: Values = {
     "type": "object",
     "properties": {
@@ -99,6 +116,14 @@ def plain(answer: Values, given: Mapping[str, Any]) -> Values:
     if "truncated" in content:
         content["truncated"] = _full(content["truncated"])
     return _full(content)
+
+
+def added(answer: Values, given: Mapping[str, Any]) -> Values:
+    """Return what was added; a warning about a record may hold the reason that somebody gave."""
+    content = plain(answer, given)
+    if "warnings" in content:
+        content["warnings"] = [_warning(text) for text in content["warnings"]]
+    return content
 
 
 def search(answer: Values, given: Mapping[str, Any]) -> Values:
@@ -222,6 +247,11 @@ def _full(content: Values) -> Values:
 def _each(many: Iterable[Any]) -> Iterator[Values]:
     for one in many:
         yield from _entries(one)
+
+
+def _warning(text: str) -> Values:
+    id_ = text.partition(" ")[0]
+    return {"id": id_, "text": text} if is_id(id_) else {"text": text}
 
 
 def _result(hit: Values) -> Values:

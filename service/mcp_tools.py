@@ -274,7 +274,8 @@ TOOLS: tuple[Tool, ...] = (
                 kind={"required": True},
             ),
         },
-        trusted=False,
+        answer=answers.added,
+        output=answers.ADDED,
     ),
     Tool(
         name="memory_finalize",

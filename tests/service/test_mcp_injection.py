@@ -64,6 +64,23 @@ def places(content: Any, name: str = "", holder: Any = None) -> Iterator[tuple[s
         yield name, holder
 
 
+async def warned(client: Client) -> int:
+    """Say again what was corrected, for a reason with a marker; return how often that is shown."""
+    ids = []
+    for gist in ("門在左邊。", "門在右邊。", "門在右邊。"):
+        result = await client.call_tool(
+            "memory_add_record", {"kind": "fact", "gist": gist, "summary_only": True}
+        )
+        ids.append((result.structured_content or {})["record_id"])
+        if len(ids) == 2:
+            await client.call_tool("memory_correct", {
+                "action": "contradict", "id": ids[0], "other": ids[1], "reason": _INJECTIONS[0],
+            })  # fmt: skip
+    found = list(places(result.structured_content))
+    assert all(name == "text" and holder["trust"] in _TRUSTS for name, holder in found)
+    return len(found)
+
+
 @pytest.mark.parametrize("mode", ERAS)
 def test_two_hundred_injections(
     mode: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -89,7 +106,8 @@ def test_two_hundred_injections(
                         "kind": kind, "gist": text, "attrs": attrs, "summary_only": True,
                     })  # fmt: skip
                     assert not kept.is_error, kept.content
-            shown = 0
+            shown = await warned(client)
+            assert shown == 1
             for tool, arguments in _READING:
                 result = await client.call_tool(tool, arguments)
                 assert not result.is_error, result.content

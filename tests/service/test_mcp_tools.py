@@ -114,7 +114,7 @@ def test_default_answers_stay_under_twenty_thousand_tokens(tmp_path: Path) -> No
     text = "每一次散步都會遇到不同的人和不同的故事，說也說不完。" * 12
     with shiyi.open(tmp_path / "home", model="none", embedded=True) as memory:
         me = memory.scope("me")
-        for n in range(100):
+        for n in range(60):
             me.remember(f"第{n}次散步：{text}", topics=[f"散步{n}"], date="2024-05")
         big = me.remember(text * 200, words_only=True).capture_id
 
