@@ -8,9 +8,11 @@ from shiyi.service.dashboard import reading, tracing
 from shiyi.service.dashboard.asking import Asked, Page
 from shiyi.service.dashboard.charts import recall_charts
 from shiyi.store.kinds import KINDS, STATUSES
+from shiyi.store.shapes.persons import STATE_BLOCKS
 
 _SURVEY, _CATALOG, _WALK = 24_000, 12_000, 16_000  # tokens
-_FEW, _SOME, _PAGE = 5, 20, 50
+_FEW, _SOME, _PAGE, _MANY = 5, 20, 50, 300
+_LOOSE = "other"  # states that belong to no block
 Reader = Callable[[Asked], Awaitable[Page]]
 
 
@@ -33,8 +35,18 @@ async def overview(asked: Asked) -> Page:
         "gaps": gaps,
         "titles": await reading.titles(asked, examples),
         "jobs": [one for one in asked.backing.jobs() if one.is_open],
-        "traces": [one for one in traces["traces"] if one["text"]][:_FEW],
+        "traces": _once(traces["traces"])[:_FEW],
     })  # fmt: skip
+
+
+async def now(asked: Asked) -> Page:
+    """Show the states that hold today, or held on another day."""
+    day = asked.given("as_of")
+    found = await asked.call("current", as_of=day, limit=_MANY)
+    blocks: dict[str, list[dict[str, Any]]] = {name: [] for name in (*STATE_BLOCKS, _LOOSE)}
+    for one in found["states"]:
+        blocks[one["block"] if one["block"] in blocks else _LOOSE].append(one)
+    return Page("now", {"found": found, "blocks": blocks, "as_of": day})
 
 
 async def search(asked: Asked) -> Page:
@@ -101,6 +113,18 @@ async def followups(asked: Asked) -> Page:
     return Page("followups", {"found": found, "closed": asked.given("closed") is not None})
 
 
+async def review(asked: Asked) -> Page:
+    """Show what is owed to the memory, and both sides of what contradicts."""
+    owed = await asked.call("review", budget=_WALK, format="json")
+    conflicts = await asked.call("conflicts", limit=_SOME)
+    examples = [id_ for one in owed.get("debts", []) for id_ in one["examples"] or []]
+    return Page("review", {
+        "debts": owed.get("debts", []),
+        "conflicts": conflicts["conflicts"],
+        "titles": await reading.titles(asked, examples),
+    })  # fmt: skip
+
+
 async def pending(asked: Asked) -> Page:
     """List turns that are not closed."""
     return Page("pending", {"found": await asked.call("pending")})
@@ -123,6 +147,14 @@ async def recall(asked: Asked) -> Page:
     """Draw recall against budget, as last measured."""
     charts = await asyncio.to_thread(recall_charts, asked.backing.evals, asked.words)
     return Page("recall", {"measured": charts, "path": str(asked.backing.evals)})
+
+
+def _once(traces: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the newest trace of each question, newest first."""
+    newest: dict[str, dict[str, Any]] = {}
+    for one in traces:
+        newest.setdefault(one["text"], one)
+    return [one for text, one in newest.items() if text]
 
 
 async def _walk(asked: Asked, about: str | None, phase: str | None, resume: str | None) -> Page:
@@ -159,12 +191,14 @@ def _by_phase(
 
 READERS: Mapping[str, Reader] = {
     "": overview,
+    "now": now,
     "search": search,
     "timeline": timeline,
     "names": names,
     "records": records,
     "followups": followups,
     "pending": pending,
+    "review": review,
     "validation": validation,
     "jobs": jobs,
     "recall": recall,

@@ -9,14 +9,17 @@ from shiyi.store.kinds import RELATIONS
 
 _WORDS, _CARDS = 24_000, 24_000  # tokens
 _MOST_TITLES = 100
+_TITLE = 40  # characters
 
 
 async def memory(asked: Asked) -> Page:
     """Show what an id stands for."""
     shown = await asked.call("show", id=asked.path)
+    origins = (await asked.call("origins", ids=[asked.path]))["origins"]
+    trust = origins[0]["trust"] if origins else None
     if shown["capture"] is not None:
         quoted = [one["src"] for one in shown["links"] if one["rel"] == "quotes"]
-        return Page("capture", {"capture": shown["capture"], "quoted": quoted,
+        return Page("capture", {"capture": shown["capture"], "trust": trust, "quoted": quoted,
                                 "titles": await titles(asked, quoted)})  # fmt: skip
     if shown["attachment"] is not None:
         return Page("attachment", {"attachment": shown["attachment"]})
@@ -27,6 +30,7 @@ async def memory(asked: Asked) -> Page:
     ends = [_other_end(one, id_) for one in whole["links"] if one["rel"] != "quotes"]
     return Page("record", {
         "record": record,
+        "trust": trust,
         "versions": list(reversed(whole["versions"])),
         "fragments": words.get("fragments", []),
         "more_words": words["truncated"]["omitted"],
@@ -50,13 +54,18 @@ async def titles(asked: Asked, ids: Iterable[str]) -> dict[str, str]:
         for section in ("records", "related", "entities", "facets", "beside")
         for card in found.get(section, [])
     ]
-    called = {card["id"]: card.get("title") or card.get("text") or "" for card in cards}
+    called = {card["id"]: _short(card.get("title") or card.get("text") or "") for card in cards}
     return {
         one: title
         for one in wanted
         for id_, title in called.items()
         if title and (one.startswith(id_) or id_.startswith(one))
     }
+
+
+def _short(text: str) -> str:
+    line = " ".join(text[: 4 * _TITLE].split())
+    return line if len(line) <= _TITLE else f"{line[: _TITLE - 1]}…"
 
 
 def _grouped(links: list[dict[str, Any]], id_: str) -> list[tuple[str, bool, list[str]]]:

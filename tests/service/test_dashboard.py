@@ -10,8 +10,10 @@ import pytest
 
 from shiyi.service.dashboard.entry import CODE_SECONDS, IDLE_SECONDS, Entries
 from shiyi.service.dashboard.pages import READERS
+from shiyi.service.jobs import Jobs
 from shiyi.service.operations import find_operation
-from tests.service.serving import Served, command
+from tests.eval.results_builder import build_result
+from tests.service.serving import Served, command, is_alive, wait_until
 from tests.service.visiting import Visitor, invite
 
 
@@ -282,6 +284,69 @@ def test_jobs_are_told_of(visitor: Visitor, door: Served, tmp_path: Path) -> Non
 
     assert "<code>import</code>" in page
     assert [one["state"] for one in event if one["operation"] == "import"] == ["done"]
+
+
+def test_recall_is_drawn_from_the_last_measurement(visitor: Visitor, door: Served) -> None:
+    """A chart for each view, and the same in figures; names are text; a fault is said."""
+    result = build_result({"<b>set": ["main", "hant"]}, ["hybrid", "bm25"])
+    directory = door.home / "eval"
+    assert "No measurement is here yet" in visitor.ask("/dashboard/recall").body.decode()
+
+    directory.mkdir()
+    (directory / "result.json").write_text(result.model_dump_json(), "utf-8")
+    drawn = visitor.ask("/dashboard/recall").body.decode()
+    (directory / "result.json").write_text("{}", "utf-8")
+    broken = visitor.ask("/dashboard/recall").body.decode()
+
+    assert drawn.count("<svg") == 2
+    assert "<b>set" not in drawn
+    assert "&lt;b&gt;set · hant" in drawn
+    assert '<th scope="row">hybrid</th>' in drawn
+    assert "The last measurement cannot be read" in broken
+
+
+@pytest.mark.slow
+def test_the_daemon_stays_while_somebody_looks(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond its idle time; once nobody does it leaves, also when somebody listens for jobs."""
+    monkeypatch.setenv("SHIYI_DAEMON_IDLE", "1")
+    url = invite(served)
+    one = Visitor(url)
+    one.open(url)
+    one.ask("/dashboard")
+    pid = served.pid()
+
+    with served.client() as client:
+        client.start()
+        wait_until(lambda: client.control("state")["idle"] > 2)
+    listening = _events(one)
+    next(listening)
+    one.ask("/dashboard/leave", one.form("/dashboard", "leave"))
+
+    wait_until(lambda: not is_alive(pid))
+    listening.close()
+
+
+def test_the_newest_jobs_are_kept() -> None:
+    """Those that are not done stay however many there are; one that never ran has failed."""
+    jobs = Jobs()
+    waiting = jobs.add("reindex", "me")
+    for _ in range(50):
+        number = jobs.add("import", "me")
+        jobs.run(number, lambda: jobs.follow(number, 1, 2))  # noqa: B023 - it is run at once
+    with pytest.raises(ValueError, match="no"):
+        jobs.run(jobs.add("export", "me"), lambda: int("no"))
+    lost = jobs.add("import", "me")
+    jobs.end(lost, "failed")
+    jobs.end(lost, "done")
+
+    known = {one.number: one for one in jobs.all()}
+    assert [one.number for one in jobs.all()] == sorted(known, reverse=True)
+    assert known[waiting].state == "waiting"
+    assert len(known) == 21
+    assert [one.state for one in jobs.all()[:3]] == ["failed", "failed", "done"]
+    assert (jobs.all()[2].done, jobs.all()[2].total) == (1, 2)
 
 
 def _events(visitor: Visitor) -> Iterator[list[dict[str, object]]]:

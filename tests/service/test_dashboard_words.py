@@ -6,9 +6,12 @@ from string import Formatter
 
 import pytest
 
+from shiyi.retrieval.review import DEBTS
+from shiyi.retrieval.trust import TRUSTS
 from shiyi.service.dashboard.page import is_reference
 from shiyi.service.dashboard.words import LANGUAGES, catalogue
 from shiyi.store import kinds
+from shiyi.store.shapes.persons import STATE_BLOCKS
 
 TEMPLATES = files("shiyi.service.dashboard").joinpath("templates")
 SOURCES = files("shiyi.service.dashboard")
@@ -43,7 +46,7 @@ def test_no_key_is_missing() -> None:
 def test_no_key_is_there_for_nothing() -> None:
     """A key is named, or its group is looked up by value."""
     made = {name.partition(".")[0] for found in _MADE.findall(sources()) for name in found if name}
-    made |= {"gap"}
+    made |= {"gap", "debt"}  # looked up in the texts
     named = used()
 
     assert {
@@ -62,6 +65,9 @@ def test_no_key_is_there_for_nothing() -> None:
         ("basis", kinds.DATE_BASES),
         ("rel", kinds.RELATIONS),
         ("rel_back", kinds.RELATIONS),
+        ("block", STATE_BLOCKS),
+        ("debt", tuple(DEBTS)),
+        ("trust", TRUSTS),
         ("outcome", ("found", "empty", "failed", "unavailable")),
     ],
 )
