@@ -3,7 +3,7 @@
 import http.client
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -349,7 +349,7 @@ def test_the_newest_jobs_are_kept() -> None:
     assert (jobs.all()[2].done, jobs.all()[2].total) == (1, 2)
 
 
-def _events(visitor: Visitor) -> Iterator[list[dict[str, object]]]:
+def _events(visitor: Visitor) -> Generator[list[dict[str, object]]]:
     connection = http.client.HTTPConnection(visitor.host, timeout=30)
     connection.request("GET", "/dashboard/jobs/events", headers={"Cookie": visitor.cookie})
     answer = connection.getresponse()
