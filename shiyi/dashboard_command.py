@@ -11,7 +11,7 @@ from shiyi.core.errors import HomeBusyError
 
 @click.command()
 @click.option("--home", help="Where the memory lies.")
-@click.option("--scope", hidden=True)
+@click.option("--scope", help="The scope to look at first.")
 @click.option("--model", hidden=True)
 @click.option(
     "--port",
@@ -23,13 +23,15 @@ from shiyi.core.errors import HomeBusyError
 @click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 @click.pass_context
 def dashboard(
-    ctx: click.Context, /, home: str | None, port: int, *, no_browser: bool, as_json: bool, **_: Any
-) -> None:
+    ctx: click.Context, /, home: str | None, scope: str | None, port: int, *, no_browser: bool,
+    as_json: bool, **_: Any,
+) -> None:  # fmt: skip
     """Look at this memory in a browser.
 
     The address opens once, within a minute; the browser then stays in until it is idle for half an
     hour. The daemon of the home answers it, on this machine only.
     """
+    from shiyi.core.ids import check_scope
     from shiyi.service.callers import There, open_caller
 
     general = ctx.find_root().obj or {}
@@ -37,7 +39,9 @@ def dashboard(
         if not isinstance(caller, There):
             raise HomeBusyError('The dashboard needs the daemon, and the setting daemon is "off".')
         caller.start(create=False)
-        told = caller.client.control("dashboard", port=port)
+        chosen = scope or general.get("scope")
+        given = {"scope": check_scope(chosen)} if chosen else {}
+        told = caller.client.control("dashboard", port=port, **given)
     if as_json or general.get("as_json"):
         click.echo(json.dumps(told))
         return

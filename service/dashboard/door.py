@@ -6,6 +6,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -43,12 +44,14 @@ class Door:
         try:
             if permit_of(request.scope).role is not None:
                 raise ForbiddenError("Only the owner of the home may do this.")  # noqa: TRY301
-            port = _port((await request.json()).get("port", 0))
+            given = await request.json()
+            port, scope = _port(given.get("port", 0)), given.get("scope")
             async with self._opening:
                 self._url = self._url or await self._listen(port)
         except Exception as error:  # noqa: BLE001 - told in the one shape
             return failure(error)
-        url = f"{self._url}{ROOT}/open?code={self._entries.new_code()}"
+        query = {"code": self._entries.new_code()} | ({"scope": scope} if scope else {})
+        url = f"{self._url}{ROOT}/open?{urlencode(query)}"
         return JSONResponse({"answer": {"url": url, "seconds": CODE_SECONDS}})
 
     async def _listen(self, port: int) -> str:

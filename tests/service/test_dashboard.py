@@ -259,14 +259,16 @@ def test_pages_speak_the_language_of_the_browser(
 
 def test_the_command_says_where_it_is(door: Served) -> None:
     """`shiyi dashboard` gives an address; without a home it makes none."""
-    told = command(door.home, "dashboard", "--no-browser", "--json")
+    told = command(door.home, "dashboard", "--no-browser", "--json", "--scope", "工作")
     missing = command(door.home.parent / "none", "dashboard", "--no-browser")
     out, _ = told.communicate(timeout=60)
     _, refused = missing.communicate(timeout=60)
 
     url = json.loads(out)["url"]
     assert told.returncode == 0
-    assert Visitor(url).open(url).status == 303
+    opened = Visitor(url).open(url)
+    assert opened.status == 303
+    assert opened.headers["location"] == "/dashboard?scope=%E5%B7%A5%E4%BD%9C"
     assert missing.returncode == 66
     assert b"There is no" in refused
     assert not (door.home.parent / "none").exists()

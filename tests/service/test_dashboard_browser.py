@@ -230,14 +230,26 @@ def test_what_is_told_is_only_text(look: Any, sample: Served, scripts: bool) -> 
         due = {"kind": "followup", "gist": payload, "summary_only": True,
                "attrs": {"question": payload, "context": payload, "due": "2020-01-01"}}  # fmt: skip
         assert sample.ask("POST", f"/v1/add-record?scope={scope}", due).status == 200
+        state = {"kind": "state", "title": payload, "gist": payload, "summary_only": True,
+                 "attrs": {"of": "self", "block": "core", "name": f"{n}{payload}",
+                           "value": payload}}  # fmt: skip
+        held = sample.ask("POST", f"/v1/add-record?scope={scope}", state)
+        assert held.status == 200, held.body
+        sides = {"record": kept.json["record_id"], "other": held.json["record_id"],
+                 "reason": payload}  # fmt: skip
+        assert sample.ask("POST", f"/v1/contradict?scope={scope}", sides).status == 200
+        turn = {"text": f"我今天很難過 {payload}", "turn": visible(payload), "tier": "full"}
+        assert sample.ask("POST", f"/v1/preflight?scope={scope}", turn).status == 200
         sample.ask("POST", f"/v1/search?scope={scope}", {"text": payload})
     one = look(java_script_enabled=scripts)
     paths = [f"/{name}" for name in READERS] + [f"/memory/{id_}" for id_ in ids]
+    shown: dict[str, str] = {}
     texts = ""
 
     for path in paths:
         one.go(f"{path}?scope={scope}")
-        texts += one.page.locator("body").inner_text()
+        shown[path] = one.page.locator("body").inner_text()
+        texts += shown[path]
     for payload in PAYLOADS:
         one.page.goto(f"{one.root}/search?scope={scope}&q={quote(payload)}")
         texts += one.page.locator("body").inner_text()
@@ -252,4 +264,6 @@ def test_what_is_told_is_only_text(look: Any, sample: Served, scripts: bool) -> 
     assert strange == 0
     for payload in PAYLOADS:
         assert visible(payload) in texts
+    for name in ("now", "timeline", "names", "records", "followups", "pending", "review", "traces"):
+        assert any(visible(payload) in shown[f"/{name}"] for payload in PAYLOADS), name
     assert "\u202e" not in texts
