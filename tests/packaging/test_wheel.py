@@ -78,6 +78,8 @@ def test_wheel_holds_every_module_and_data_file(
         if file.is_file() and file.suffix not in {".pyc", ".md"}
     }
     shipped = [*(root / "eval").rglob("*.html"), *(root / "eval" / "data" / "sample").iterdir()]
+    for kind in ("templates", "static"):
+        shipped += (root / "service" / "dashboard" / kind).iterdir()
     expected |= {f"shiyi/{file.relative_to(root).as_posix()}" for file in shipped}
     assert expected - names == set()
     assert {name.split("/")[0] for name in names} == {
