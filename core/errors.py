@@ -127,14 +127,15 @@ class ForbiddenError(ShiyiError, PermissionError):
 
 
 class TooManyError(ShiyiError):
-    """One client has too many calls in flight; it may ask again."""
+    """One client has too many calls in flight; it may ask again. wait: after so many seconds."""
 
     code = "too_many"
     exit_code = 75
+    wait = 1
 
 
 class StoppedError(ShiyiError):
-    """Whoever wanted a job has gone, so it was ended; what it did so far is kept."""
+    """A job was ended before its time, between two batches; what it did so far is kept."""
 
     code = "stopped"
     exit_code = 75

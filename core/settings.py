@@ -33,6 +33,9 @@ class Settings:
     daemon: `on` or `off`: whether commands and the Python client ask a daemon, started on demand,
         or own the home themselves for as long as they run.
     daemon_idle: after how many seconds without a call the daemon leaves; 0 for never.
+    daemon_socket: `on` or `off`: whether the daemon listens at a socket file, or, where the file
+        system of the home takes none, at a loopback port with a secret.
+    token_rate: how many calls a minute one token may make; 0 for any number.
     eval_directory: what `shiyi eval run --out` wrote last, for the dashboard; empty means `eval`
         in the home.
     """
@@ -51,6 +54,8 @@ class Settings:
     attachment_mb: int = 4_096
     daemon: str = "on"
     daemon_idle: int = 900
+    daemon_socket: str = "on"
+    token_rate: int = 6_000
     eval_directory: str = ""
 
 
@@ -99,14 +104,15 @@ def _typed(name: str, value: str, kind: type) -> Any:
 
 
 def _checked(settings: Settings) -> Settings:
-    for name in ("traces", "daemon"):
+    for name in ("traces", "daemon", "daemon_socket"):
         if getattr(settings, name) not in {"on", "off"}:
             raise UsageError(f'The setting {name} is "on" or "off".')
     for name in ("trace_days", "trace_most", "backup_days", "stale_days", "attachment_mb"):
         if not 1 <= getattr(settings, name) <= _MOST:
             raise UsageError(f"The setting {name} is a number from 1 to {_MOST}.")
-    if not 0 <= settings.daemon_idle <= _MOST:
-        raise UsageError(f"The setting daemon_idle is a number from 0 to {_MOST}.")
+    for name in ("daemon_idle", "token_rate"):
+        if not 0 <= getattr(settings, name) <= _MOST:
+            raise UsageError(f"The setting {name} is a number from 0 to {_MOST}.")
     return settings
 
 

@@ -10,8 +10,6 @@ from shiyi.lifecycle.secrets import check_secrets
 from shiyi.lifecycle.write import check_match, check_whole, head_of
 from shiyi.store import Store, Transaction
 
-OUTCOMES = ("answered", "declined", "resolved")
-
 
 def close_followup(
     store: Store,

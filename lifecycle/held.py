@@ -1,15 +1,18 @@
 """What a turn holds: its receipt, its words, and so whether memories may be read under it."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from shiyi.core.errors import UsageError
 from shiyi.core.ids import check_turn
-from shiyi.store import Capture, Entry, Receipt, Store
+
+if TYPE_CHECKING:
+    from shiyi.store import Capture, Entry, Receipt, Store
 
 VERBATIM = "verbatim"
 
 
-def judged(store: Store, scope: str, turn: str) -> Receipt:
+def judged(store: "Store", scope: str, turn: str) -> "Receipt":
     """Return the receipt of a turn; raises UsageError when there is none."""
     receipt = store.turns.receipt(scope, turn)
     if receipt is None:
@@ -21,14 +24,14 @@ def judged(store: Store, scope: str, turn: str) -> Receipt:
 
 
 def kept_before(
-    store: Store,
+    store: "Store",
     scope: str,
-    entries: Iterable[Entry],
+    entries: "Iterable[Entry]",
     digest: str,
     *,
     fidelity: str = VERBATIM,
     of: str | None = None,
-) -> Capture | None:
+) -> "Capture | None":
     """Return the capture that one of these steps kept of the same words, or None."""
     wanted = ("capture", fidelity, of)
     ids = [e.capture_id for e in entries if (e.step, e.outcome, e.attachment_id) == wanted]
@@ -36,7 +39,7 @@ def kept_before(
     return next((one for one in found.values() if one.utf8_sha256 == digest), None)
 
 
-def check_reading(store: Store, scope: str, turn: str) -> None:
+def check_reading(store: "Store", scope: str, turn: str) -> None:
     """Raise UsageError unless memories may be read under a turn: what it wants kept is kept."""
     turn = check_turn(turn)
     receipt = store.turns.receipt(scope, turn)

@@ -41,7 +41,7 @@ from shiyi.store import Capture, Link, Record, Store, Transaction
 from shiyi.store.salience import SOURCES
 
 EXPORT_BLOCK = "shiyi"  # what our own export says beyond the public fields
-_BATCH = 500
+_BATCH = 100  # so small that whoever asks meanwhile hardly waits for one
 _RECALLED = "what recall showed"
 _ERRORS_KEPT = 100
 _SAID = ("text", "title", "gist", "detail", "topics", "aliases", "reason", "note")

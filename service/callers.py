@@ -12,7 +12,7 @@ from shiyi.service.client import Client, absolute_paths
 from shiyi.service.invoke import invoke
 from shiyi.service.operations import Operation
 from shiyi.service.session import Session
-from shiyi.store.database import FILE_NAME
+from shiyi.store.home import FILE_NAME
 
 if TYPE_CHECKING:
     from shiyi.indexer.reindex import Progress

@@ -15,6 +15,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from importlib import metadata
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -47,6 +48,7 @@ from shiyi.store.home import prepare_home
 from shiyi.store.lease import DAEMON, Lease
 
 _DRAIN = 5  # seconds that calls have to end when the daemon is asked to leave
+_GRACE = 3  # seconds after which jobs are interrupted then
 _LOOK = 0.5  # seconds between two looks at whether to stay
 _LOG_BYTES, _LOGS = 1 << 20, 3
 _SWITCH = 0.001  # seconds: a job gives the interpreter to a question as soon as that
@@ -81,13 +83,14 @@ class Daemon(Closable):
         self.identity = Identity(
             os.getpid(), self.instance, metadata.version("shiyi"), API, str(home)
         )
-        self.host = Host(Session(home, lease=self._lease))
+        self.host = Host(Session(home, lease=self._lease), rate=self.settings.token_rate)
         self.keys: list[Key] = [bearer(self._permit_of)]  # of the TCP port; other doors add theirs
         self.forms: list[str] = []  # see Guard
         self.free: list[str] = []
         self._leaving = asyncio.Event()
         self._servers: list[tuple[_Server, asyncio.Task[None]]] = []
         self._port: tuple[_Server, str] | None = None  # the TCP port and its address
+        self._opening = asyncio.Lock()  # that port
         self._socket: Path | None = None
         self._inode = 0
         self.stays: list[Callable[[], bool]] = []  # what keeps it from leaving when idle
@@ -115,7 +118,9 @@ class Daemon(Closable):
         finally:
             log.info("leaving")
             remove_endpoint(self.home, self.instance)
+            interrupting = loop.call_later(_GRACE, self.host.interrupt)
             await self._stop_listening()
+            interrupting.cancel()
             self._remove_socket()
 
     async def listen(
@@ -125,17 +130,22 @@ class Daemon(Closable):
 
         A second time it stays where it is. Raises UsageError when the port is taken.
         """
-        if self._port is None:
-            with _taken(bind, port):
-                listener = _tcp_socket(bind, port)
-            port = listener.getsockname()[1]
-            hosts = [f"{name}:{port}" for name in (bind, "127.0.0.1", "localhost", *names)]
-            guarded = Guard(self.app, hosts=hosts, keys=self.keys, forms=self.forms, free=self.free)
-            server = self._serve(guarded, listener)
-            await self._started()
-            self._port = server, f"http://{bind}:{port}"
-            log.info("also listening at a TCP port")
+        async with self._opening:
+            if self._port is None:
+                self._port = await self._listen(port, bind, names)
+                log.info("also listening at a TCP port")
         return {"url": self._port[1], "token_file": str(first_token(self.home))}
+
+    async def _listen(self, port: int, bind: str, names: Sequence[str]) -> tuple[_Server, str]:
+        with _taken(bind, port):
+            listener = _tcp_socket(bind, port)
+        port = listener.getsockname()[1]
+        own = [bind, LOOPBACK, *(["::1"] if ":" in bind else []), "localhost", *names]
+        hosts = [f"{_in_url(name)}:{port}" for name in own]
+        guarded = Guard(self.app, hosts=hosts, keys=self.keys, forms=self.forms, free=self.free)
+        server = self._serve(guarded, listener)
+        await self._started()
+        return server, f"http://{_in_url(bind)}:{port}"
 
     async def listen_beside(self, app: App, port: int, root: str) -> str:
         """Also answer with another app at a loopback port of its own; return its address.
@@ -184,14 +194,15 @@ class Daemon(Closable):
                 raise UsageError("A port is a number.") from None
         if what == "state":
             url = None if self._port is None else self._port[1]
-            return {"url": url, "idle": round(self.host.idle_for(), 1)}
+            jobs = [asdict(job) for job in self.host.jobs.all() if job.is_open]
+            return {"url": url, "idle": round(self.host.idle_for(), 1), "jobs": jobs}
         raise NotFoundError("A daemon can stop, listen, leave its port, or tell its state.")
 
     def _permit_of(self, secret: str) -> Permit | None:
         return permit_of(self.home, secret)
 
     async def _listen_for_owner(self) -> None:
-        if HAS_SOCKETS:
+        if HAS_SOCKETS and self.settings.daemon_socket == "on":
             self._socket = socket_path(self.home)
             self._socket.unlink(missing_ok=True)
             listener = _unix_socket(self._socket)
@@ -243,10 +254,8 @@ class Daemon(Closable):
 
     def _is_reachable(self) -> bool:
         """Tell whether clients can still find the way: nobody removed the socket or the home."""
-        if self._socket is None:
-            return self.home.is_dir()
         try:
-            if self._socket.stat().st_ino != self._inode:
+            if self._socket is not None and self._socket.stat().st_ino != self._inode:
                 return False
         except OSError:
             return False
@@ -294,6 +303,11 @@ def _note(kind: type[BaseException], trace: Any) -> None:
 
 def _same(a: str, b: str) -> bool:
     return secrets.compare_digest(a.encode("utf-8", "surrogatepass"), b.encode("ascii"))
+
+
+def _in_url(name: str) -> str:
+    """Return a host's name or address as it stands in an address."""
+    return f"[{name}]" if ":" in name else name
 
 
 def _unix_socket(path: Path) -> socket.socket:

@@ -22,6 +22,7 @@ from shiyi.service.loading import Loader, model_of, patience
 from shiyi.service.metrics import Metrics
 from shiyi.service.operations import Operation, find_operation
 from shiyi.service.permit import OWNER, Permit
+from shiyi.service.rates import Rates
 from shiyi.service.session import Session, sent_passphrase
 
 MOST_AT_ONCE = 8  # calls of one token
@@ -55,7 +56,8 @@ class Call:
 class Host(Closable):
     """One session and what works on it. Its methods may be called from any thread."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, rate: int = 0) -> None:
+        """Take the session. rate: how many calls a minute a token may make; 0 for any number."""
         self.session = session
         session.served = True
         session.loader = Loader(session.load_encoder)
@@ -64,7 +66,9 @@ class Host(Closable):
         self._lanes = Lanes()
         self._sessions: dict[Settings, Session] = {}
         self._lock = threading.Lock()
+        self._rates = Rates(rate)
         self._going: dict[str, int] = {}
+        self._leaving = threading.Event()
 
     async def do(self, call: Call) -> BaseModel:
         """Do an operation and return what it answers.
@@ -99,8 +103,13 @@ class Host(Closable):
         """Return for how many seconds nothing was asked."""
         return self._lanes.idle_for()
 
+    def interrupt(self) -> None:
+        """Have jobs end between two of their batches; what they did is kept."""
+        self._leaving.set()
+
     def close(self) -> None:
         """Wait for what is being done, and give the home up."""
+        self.interrupt()
         self._lanes.close()
         self.session.close()
 
@@ -173,6 +182,10 @@ class Host(Closable):
             nonlocal last, gave_way
             if call.stopped.is_set():
                 raise StoppedError("Nobody waits for this any more; what was done is kept.")
+            if self._leaving.is_set():
+                raise StoppedError(
+                    "The daemon was asked to leave; what was done is kept. Run this again to go on."
+                )
             if time.monotonic() - gave_way > _GIVE_WAY:
                 self._follow(session, call.scope)
                 self._lanes.give_way()
@@ -226,6 +239,8 @@ class Host(Closable):
         return found
 
     def _counted(self, permit: Permit) -> "_Counted":
+        if permit.role is not None:
+            self._rates.count(permit.name)
         return _Counted(self._going, self._lock, permit)
 
 

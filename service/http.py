@@ -24,7 +24,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
-from shiyi.core.errors import ForbiddenError, NotFoundError, ShiyiError, UsageError
+from shiyi.core.errors import (
+    ForbiddenError,
+    NotFoundError,
+    ShiyiError,
+    TooManyError,
+    UsageError,
+)
 from shiyi.core.settings import Settings
 from shiyi.core.strictjson import STRICT_DECODER
 from shiyi.service.answers import as_json, is_budgeted, packed
@@ -101,7 +107,8 @@ def failure(error: Exception, *, if_match: bool = False) -> Response:
     status = _STATUS.get(told.code, 500)
     if if_match and told.code == "conflict":
         status = _MISSED
-    headers = {"Retry-After": "1"} if status in {429, 503} else None
+    wait = error.wait if isinstance(error, TooManyError) else 1
+    headers = {"Retry-After": str(wait)} if status in {429, 503} else None
     return JSONResponse({"error": told.as_json()}, status, headers)
 
 

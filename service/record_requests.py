@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from shiyi.core.ids import MAX_EXTERNAL_ID
-from shiyi.lifecycle.followups import OUTCOMES
 from shiyi.service.forms import (
     ARGUMENT,
     SEVERAL,
@@ -16,7 +15,7 @@ from shiyi.service.forms import (
     optional_name,
     record_id,
 )
-from shiyi.store.kinds import VERDICTS
+from shiyi.store.kinds import OUTCOMES, VERDICTS
 
 _KEY = "idempotency key: a repeat returns the first result"
 _MAX_REASON = 2000

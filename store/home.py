@@ -7,8 +7,8 @@ from shiyi.core.errors import HomeError, HomeUnwritableError
 from shiyi.core.files import make_private_directory
 from shiyi.core.settings import SETTINGS_FILE
 from shiyi.core.text import visible
-from shiyi.store.database import FILE_NAME
 
+FILE_NAME = "shiyi.duckdb"
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 

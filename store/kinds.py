@@ -24,4 +24,5 @@ RELATIONS: tuple[str, ...] = (
     "quotes", "mentions", "supersedes", "contradicts", "supports", "alternative_to", "precedes",
     "member_of", "promoted_to", "merged_into", "redirects_to", "about",
 )  # fmt: skip
+OUTCOMES = ("answered", "declined", "resolved")  # of a follow-up
 VERDICTS: tuple[str, ...] = ("helpful", "missed", "corrected", "unclear")

@@ -26,6 +26,7 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SHIYI_MODEL", "none")
         patch.setenv("SHIYI_DAEMON_IDLE", "120")
+        patch.setenv("SHIYI_TOKEN_RATE", "0")
         one.listen()
         one.ask("POST", "/v1/remember", {"text": "花生過敏"})
     yield one
