@@ -16,7 +16,7 @@ from shiyi.eval.readers.files import open_regular, printable
 from shiyi.eval.report import Texts, write_report
 from shiyi.eval.results import EvalResult, Timings
 from shiyi.eval.writing import writing
-from shiyi.store.database import FILE_NAME
+from shiyi.store.home import FILE_NAME
 
 RESULT, TIMINGS, REPORT = "result.json", "timings.json", "report.html"
 _FORMAT = 1

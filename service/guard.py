@@ -77,8 +77,8 @@ class Guard:
             return 421, "host", "This is not the host that serves that name."
         if any(origin not in self._origins for origin in headers.getlist("origin")):
             return 403, "origin", "Other pages may not ask this service."
-        site = headers.get("sec-fetch-site", "none")
-        if site not in {"none", "same-origin"}:
+        sites = headers.getlist("sec-fetch-site")
+        if any(site not in {"none", "same-origin"} for site in sites):
             return 403, "origin", "Other pages may not ask this service."
         return None
 
