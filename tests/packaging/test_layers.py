@@ -16,7 +16,7 @@ IMPORTS_IN_FUNCTIONS = {
     "shiyi.indexer.analyze": {"jieba"},
     "shiyi.service.session": {
         "shiyi.indexer.indexes", "shiyi.models.cache", "shiyi.models.encoder",
-        "shiyi.retrieval.asof",
+        "shiyi.retrieval.asof", "shiyi.store.store",
     },
 }  # fmt: skip
 
