@@ -16,7 +16,7 @@ class OpenItem:
     """One thing that is not as it should be, and what to do about it.
 
     problem: no_receipt, not_captured, not_finalized, missing_capture, changed_words, broken_span,
-    missing_record, missing_bytes, no_text, suppressed or left_open. id: of what it concerns.
+    missing_record, missing_bytes, archived, no_text or suppressed. id: of what it concerns.
     """
 
     problem: str
@@ -136,7 +136,13 @@ def _doubts(store: Store, scope: str, turn: str) -> Iterator[OpenItem]:
     if receipt and receipt.asked == "skip" and receipt.reasons_suppressed:
         todo = "It was skipped as asked; preflight with tier full keeps it after all."
         yield _item("suppressed", turn, None, receipt, todo)
-    for step in store.turns.of_turn(scope, turn):
+    entries = store.turns.of_turn(scope, turn)
+    named = {id_ for one in entries if one.step in CLOSING for id_ in one.records}
+    for id_, head in store.heads(scope, sorted(named)).items():
+        if head.status == "archived":
+            todo = f"It is archived since; if it holds, `shiyi edit {id_} --status active`."
+            yield _item("archived", turn, id_, receipt, todo)
+    for step in entries:
         if step.step == "attach" and step.attachment_id:
             told = store.turns.of_attachment(scope, step.attachment_id)
             if not any(one.step == "capture" for one in told):

@@ -5,13 +5,18 @@ from typing import Any, Literal
 
 from shiyi.core.errors import ConflictError, NotFoundError, UsageError
 from shiyi.core.text import check_text
+from shiyi.indexer.analyze import terms
 from shiyi.lifecycle.secrets import check_secrets
 from shiyi.store import Entry, Store, Transaction
 from shiyi.store.turns import CLOSING
 
 Outcome = Literal["derived", "no_derivation_needed"]
 FindTrace = Callable[[str], Mapping[str, Any] | None]
-_DIRECTED = frozenset({"probe", "absence", "search"})
+# An absence without a model is unavailable: it shows nothing, but it has asked for every word.
+_ANSWERED = frozenset({
+    *((name, how) for name in ("probe", "absence", "search") for how in ("found", "empty")),
+    ("absence", "unavailable"),
+})  # fmt: skip
 
 
 def finalize(
@@ -46,10 +51,11 @@ def finalize(
         if before is not None and not _is_raised(before, outcome):
             _check_repeat(before, outcome, reason, records, trace_id)
             return _told(capture_id, before, repeated=True)
+        warnings: list[str] = []
         if outcome == "derived":
             named = _quoting(store, scope, capture_id, records)
         else:
-            named = _found(
+            named, warnings = _found(
                 store, scope, taken, reason=reason, records=records, trace_id=trace_id,
                 find_trace=find_trace,
             )  # fmt: skip
@@ -60,7 +66,7 @@ def finalize(
             trace_id=None if outcome == "derived" else trace_id, created_at=transaction.now,
         )  # fmt: skip
         transaction.add_steps(made.turn_id or capture_id, [made])
-        return _told(capture_id, made, repeated=False)
+        return _told(capture_id, made, repeated=False) | {"warnings": warnings}
 
     check_secrets(reason)
     request = ["finalize", capture_id, outcome, reason, list(records), trace_id]
@@ -124,8 +130,8 @@ def _found(
     records: Sequence[str],
     trace_id: str | None,
     find_trace: FindTrace,
-) -> list[str]:
-    """Return the records that a directed question found, checked against its trace."""
+) -> tuple[list[str], list[str]]:
+    """Return the records that a directed question found, checked against its trace, and doubts."""
     check_text(reason or "", "reason, which says why no record is needed,")
     trace = find_trace(trace_id) if trace_id else None
     if trace is None:
@@ -133,7 +139,7 @@ def _found(
             "That no record is needed is shown by a question: probe for what the words say, and "
             "give the id of its trace, which is kept in this scope while the setting traces is on."
         )
-    if trace["operation"] not in _DIRECTED or trace["outcome"] not in {"found", "empty"}:
+    if (trace["operation"], trace["outcome"]) not in _ANSWERED:
         raise UsageError(
             "That trace is of no answered search, probe or absence; ask one of them for what the "
             "words say."
@@ -149,4 +155,22 @@ def _found(
         raise UsageError(
             f"That question found {len(found)} records; name those that say what the words say."
         )
-    return named
+    return named, _doubts(store, scope, taken, trace)
+
+
+def _doubts(store: Store, scope: str, taken: Entry | None, trace: Mapping[str, Any]) -> list[str]:
+    """Return what a question leaves open, though it was answered."""
+    questions = trace.get("questions") or []
+    capture = store.capture(scope, taken.capture_id) if taken and taken.capture_id else None
+    asked = {term for one in questions for term in one.get("terms", [])}
+    doubts = []
+    if capture is not None and asked and not asked & set(terms(capture.text)):
+        doubts.append(
+            "That question has no word of what was said; it may have asked for something else."
+        )
+    if questions and all(one.get("mode") == "keyword" for one in questions):
+        doubts.append(
+            "No model took part, so only words were asked for; what is said in other words is not "
+            "looked for."
+        )
+    return doubts

@@ -9,12 +9,13 @@ from shiyi.lifecycle.claims import claims_of
 from shiyi.lifecycle.names import record_id_of
 from shiyi.lifecycle.readers.items import Quote
 from shiyi.lifecycle.secrets import check_secrets
-from shiyi.lifecycle.ties import between, check_chain, retired, spans_of
+from shiyi.lifecycle.ties import between, check_chain, check_unmerged, retired, spans_of
 from shiyi.lifecycle.write import check_match, head_of
 from shiyi.store import Link, Store, Transaction
 
 _NO_REASON = "No reason was given; say why with --reason, for whoever reads this later."
 _NO_SOURCE = "No source was given; name the words that say so with --source."
+_HOLDS_NOT = "The new one is not active itself, so neither of the two holds; see `shiyi show`."
 
 
 def supersede(
@@ -42,6 +43,8 @@ def supersede(
         before = head_of(store, scope, record_id_of(scope, old))
         after = head_of(store, scope, record_id_of(scope, new))
         check_match(before, if_match)
+        for one in (before, after):
+            check_unmerged(one)
         check_chain(store, scope, after.record_id, before.record_id)
         link = replace(between(after, "supersedes", before), attrs=_why(store, scope, None, source))
         added = transaction.add_links([link])
@@ -50,10 +53,11 @@ def supersede(
             stands = retired(before, transaction.now, reason)
             transaction.add_records([stands])
         transaction.note_corrected(claims_of([before]))
+        holds = after.status == "active"
         return {
             "old": stands.record_id, "new": after.record_id, "version": stands.version,
             "etag": stands.etag, "changed": bool(added) or stands is not before,
-            "warnings": _missing(reason, source),
+            "warnings": [*_missing(reason, source), *([] if holds else [_HOLDS_NOT])],
         }  # fmt: skip
 
     request = ["supersede", old, new, reason, if_match, *_plain(source)]

@@ -40,7 +40,7 @@ def basis_of(
     then = any(_written_about(one, first, last) for one in captures)
     if asked is None:
         return "stated" if fits else "source" if then else "inferred", []
-    if asked == "stated" and captures and not named:
+    if asked == "stated" and not named:
         raise UsageError(
             "The words that are quoted name no time, so they do not state the date; give "
             "date-basis inferred, or quote the words that state it."

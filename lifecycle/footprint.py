@@ -11,8 +11,8 @@ from shiyi.lifecycle.readers.items import Quote
 from shiyi.lifecycle.relate import made
 from shiyi.lifecycle.secrets import check_secrets
 from shiyi.lifecycle.ties import spans_of
-from shiyi.retrieval.activity import FOOTPRINT
 from shiyi.store import Record, Store, Transaction
+from shiyi.store.kinds import FOOTPRINT
 from shiyi.store.salience import salience_of
 
 MAX_FOOTPRINT = 400  # bytes; more is no micro record
@@ -87,6 +87,7 @@ def _again(before: Record, new: Record) -> Record:
     return replace(
         before, title=new.title, gist=new.gist, date_start=new.date_start, date_end=new.date_end,
         date_precision=new.date_precision, date_basis=new.date_basis,
+        salience=max(before.salience, new.salience),
         attrs={**before.attrs, "times": times + 1 if isinstance(times, int) else 2},
         version=before.version + 1, updated_at=new.updated_at, reason="done again",
     )  # fmt: skip
@@ -96,4 +97,4 @@ def _day(store: Store, scope: str, quotes: Sequence[Quote], transaction: Transac
     spans = spans_of(store, scope, quotes, "The footprint is not kept")
     captures = store.captures(scope, [id_ for id_, _, _ in spans])
     written = [one.captured_at.date() for one in captures.values() if one.captured_at is not None]
-    return max(written, default=transaction.now.date())
+    return max(written, default=transaction.now.astimezone().date())

@@ -7,6 +7,7 @@ from typing import Any
 from shiyi.core.errors import ConflictError
 from shiyi.core.ids import check_turn, new_id
 from shiyi.core.text import check_text, text_sha256
+from shiyi.lifecycle.fitting import check_attrs_said, check_new
 from shiyi.lifecycle.gate import judge
 from shiyi.lifecycle.held import kept_before
 from shiyi.lifecycle.secrets import check_secrets
@@ -111,7 +112,9 @@ def _derived(capture: Capture, statement: Mapping[str, Any], transaction: Transa
         "title": title_of(given.get("gist", capture.text)),
         "gist": capture.text.strip(),
     }
+    check_attrs_said(given.get("attrs", {}))
     record = new_record(capture.scope, {**made, **given}, transaction)
+    check_new(record)
     quote = Link(
         scope=record.scope,
         src=record.record_id,

@@ -41,7 +41,7 @@ def placed(store: Store, record: Record, now: datetime) -> Placed:
 
 def begins(record: Record) -> date:
     """Return the day from which a state holds: that of its date, else when it was recorded."""
-    return record.date_start or record.created_at.date()
+    return record.date_start or record.created_at.astimezone().date()
 
 
 def _chain(store: Store, record: Record) -> list[Record]:

@@ -10,6 +10,7 @@ from shiyi.lifecycle.names import capture_id_of
 from shiyi.lifecycle.readers.items import Quote
 from shiyi.lifecycle.readers.quotes import span_of
 from shiyi.store import Link, Record, Store
+from shiyi.store.shapes import is_merged
 
 # The kind of record that a relation leads to, where only one will do.
 _LEADS_TO = {"mentions": "entity", "member_of": "facet"}
@@ -76,6 +77,15 @@ def check_chain(store: Store, scope: str, new: str, old: str) -> None:
         raise UsageError(
             "The old record already holds instead of the new one, so this would go round in a "
             "circle; swap them, or write a new record."
+        )
+
+
+def check_unmerged(record: Record) -> None:
+    """Raise UsageError for an entity that another one stands for."""
+    if is_merged(record.kind, record.attrs):
+        raise UsageError(
+            "It was merged into another entity, which stands for it; name that one, or split it "
+            "first."
         )
 
 

@@ -9,6 +9,7 @@ from shiyi.core.ids import check_turn
 from shiyi.core.text import check_text, text_sha256
 from shiyi.lifecycle.gate import Verdict, judge
 from shiyi.lifecycle.held import VERBATIM, judged, kept_before
+from shiyi.lifecycle.recalled import refuse_recalled
 from shiyi.lifecycle.secrets import check_secrets
 from shiyi.lifecycle.write import Words
 from shiyi.store import Capture, Entry, Receipt, Store, Transaction
@@ -28,8 +29,9 @@ def preflight(
     version, required, tier, signal, reasons, reasons_suppressed, sha256 and warnings.
 
     Raises ConflictError when the turn was judged with other words, UsageError for blank words or a
-    name that no turn has.
+    name that no turn has, or words that no capture could keep, since recall showed them.
     """
+    refuse_recalled(text)
     turn, digest = check_turn(turn), text_sha256(check_text(text))
     verdict = judge(text)
 
@@ -111,6 +113,8 @@ def capture(
             "A transcription or ocr is of an attachment, and what was said is not: give both "
             "fidelity and of, or neither."
         )
+    if words.said_at is not None:
+        parse_timestamp(words.said_at)
     words = replace(words, turn=turn)
 
     def act(transaction: Transaction) -> dict[str, Any]:
@@ -131,13 +135,20 @@ def capture(
         return {
             "turn_id": turn, "capture_id": made.capture_id, "utf8_sha256": digest,
             "bytes": len(words.text.encode()), "fidelity": fidelity, "new": kept is None,
-            "warnings": [],
+            "warnings": _otherwise(kept, words),
         }  # fmt: skip
 
     request = [
         "capture", turn, digest, words.speaker, words.session, words.said_at, fidelity, of,
     ]  # fmt: skip
     return store.write(scope, act, key=key, request=request)
+
+
+def _otherwise(kept: Capture | None, words: Words) -> list[str]:
+    """Return what a repeat says otherwise than the first time, which stays."""
+    if kept is None or (kept.speaker, kept.session_id) == (words.speaker, words.session):
+        return []
+    return ["These words are kept already, with the speaker and the session of the first time."]
 
 
 def take(

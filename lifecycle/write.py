@@ -1,8 +1,8 @@
-"""Versions on: what a record is made of, and how it is edited."""
+"""What a record is made of, and what it must be whole."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from shiyi.core.dates import parse_day_range
@@ -10,12 +10,13 @@ from shiyi.core.errors import ConflictError, NotFoundError, UsageError
 from shiyi.core.text import check_text
 from shiyi.lifecycle.names import record_id_of
 from shiyi.lifecycle.recalled import refuse_recalled
-from shiyi.lifecycle.secrets import check_secrets
 from shiyi.store import Record, Store, Transaction, encode_json
-from shiyi.store.salience import salience_of
-from shiyi.store.shapes import REDIRECT, check_attrs, is_whole, with_ids
+from shiyi.store.kinds import FOOTPRINT
+from shiyi.store.salience import level_of, salience_of
+from shiyi.store.shapes import check_attrs, with_ids
 
 MAX_STATEMENT = 8192  # bytes of a statement; longer words are kept, but as words only
+MOST_OF_FOOTPRINT = 1  # the level of salience
 MAX_ATTRS = 65_536  # bytes of attrs, as JSON
 _TITLE = 40  # characters of a title made from the words
 _CLAUSE = re.compile(r"[。！？!?…\n；;，,]|\.\s")
@@ -45,64 +46,6 @@ class Words:
     def __post_init__(self) -> None:
         """Raise UsageError for what recall showed."""
         refuse_recalled(self.text)
-
-
-def edit(
-    store: Store,
-    scope: str,
-    record_id: str,
-    fields: Mapping[str, Any],
-    *,
-    reason: str | None = None,
-    if_match: str | None = None,
-    allow_secret: bool = False,
-    key: str | None = None,
-) -> dict[str, Any]:
-    """Append a version of a record with other fields; the versions before it stay.
-
-    An empty detail, date, phase or list clears what was there. A title that was made from the
-    gist is made anew with it. Returns record_id, version, etag and whether anything changed.
-
-    attrs join those that are there; null takes one away. Raises NotFoundError, ConflictError when
-    `if_match` is not the etag of the newest version, and UsageError for a secret, a bad date, attrs
-    that do not fit the kind, or a statement that is too long.
-    """
-    check_secrets(dict(fields), reason, allow=allow_secret)
-
-    def act(transaction: Transaction) -> dict[str, Any]:
-        head = head_of(store, scope, record_id)
-        check_match(head, if_match)
-        columns = record_fields(fields)
-        if "attrs" in columns or columns.get("kind", head.kind) != head.kind:
-            if REDIRECT in columns.get("attrs", {}):
-                raise UsageError("Entities become one by entity merge, and two by entity split.")
-            kind, attrs = columns.get("kind", head.kind), {**head.attrs, **columns.get("attrs", {})}
-            attrs = {name: value for name, value in attrs.items() if value is not None}
-            whole = kind == head.kind and is_whole(kind, head.attrs)
-            columns["attrs"] = own_attrs(scope, kind, attrs, whole=whole)
-        if "gist" in columns and head.title == title_of(head.gist):
-            columns.setdefault("title", title_of(columns["gist"]))
-        version = replace(
-            head,
-            **columns,
-            version=head.version + 1,
-            updated_at=transaction.now,
-            reason=reason,
-        )
-        check_whole(version)
-        changed = version.etag != head.etag
-        if changed:
-            transaction.add_records([version])
-        newest = version if changed else head
-        return {
-            "record_id": record_id,
-            "version": newest.version,
-            "etag": newest.etag,
-            "changed": changed,
-        }
-
-    request = ["edit", record_id, dict(fields), reason, if_match]
-    return store.write(scope, act, key=key, request=request)
 
 
 def new_record(
@@ -186,9 +129,14 @@ def _dated(text: str, precision: str | None, basis: str | None) -> dict[str, Any
 
 
 def check_whole(record: Record) -> None:
-    """Raise UsageError for a record that is too long, or of which the dates cannot be."""
+    """Raise UsageError for a record that is too long or weighty, or whose dates cannot be."""
     _check_size(record)
     _check_recalled(record)
+    if record.attrs.get(FOOTPRINT) and level_of(record.salience) > MOST_OF_FOOTPRINT:
+        raise UsageError(
+            f"A footprint has at most level {MOST_OF_FOOTPRINT}; what matters more is a record of "
+            "its own."
+        )
 
 
 def _check_recalled(record: Record) -> None:

@@ -6,8 +6,8 @@ from shiyi.indexer.indexes import Indexes
 from shiyi.retrieval.query import Query
 from shiyi.retrieval.search import find
 from shiyi.store import Store
+from shiyi.store.kinds import FOOTPRINT
 
-FOOTPRINT = "footprint"  # the attribute that marks one
 _KINDS = frozenset({"event"})
 _MOST = 20
 _WITHIN = 0.8  # of the terms of the shorter one stand in the longer one, and

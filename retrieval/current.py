@@ -49,7 +49,7 @@ def _held(record: Record, above: Sequence[str], heads: Mapping[str, Record]) -> 
     since = _begins(record)
     untils = [_begins(heads[id_]) - _DAY for id_ in above if id_ in heads]
     if record.status == "superseded" and not untils:
-        untils.append(record.updated_at.date() - _DAY)
+        untils.append(record.updated_at.astimezone().date() - _DAY)
     if record.date_precision == "range" and record.date_end is not None:
         untils.append(record.date_end)
     return Held(record, since, min(untils, default=None))
@@ -78,7 +78,7 @@ def _all_above(id_: str, direct: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def _begins(record: Record) -> date:
-    return record.date_start or record.created_at.date()
+    return record.date_start or record.created_at.astimezone().date()
 
 
 def _last(redirects: Mapping[str, str], record: Record) -> object:

@@ -35,13 +35,13 @@ def _closed(one: Due) -> bool:
 
 
 def _due(record: Record, today: date) -> Due:
-    """Return when a follow-up is due: by its attribute, else by its date, from its first day."""
+    """Return when a follow-up is due: by its attribute, else by its date: by its last day."""
     text = record.attrs.get("due") or date_of(record)
     state = record.attrs.get("state", "open")
     day = date.max
     if isinstance(text, str):
         try:
-            day = parse_day_range(text[:10] if "T" in text else text).start
+            day = parse_day_range(text[:10] if "T" in text else text).end
         except UsageError:  # imported before it had to be a date
             text = None
     if state != "open":

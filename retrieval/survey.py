@@ -138,9 +138,7 @@ def stated_attributes(
     )
     dated = standing.of_kinds(["followup"]) & standing.dated() & view.among
     places = np.flatnonzero(dated)
-    due: dict[int, int] = dict(
-        zip(places.tolist(), standing["first"][places].tolist(), strict=True)
-    )
+    due: dict[int, int] = dict(zip(places.tolist(), standing["last"][places].tolist(), strict=True))
     blocks: dict[int, Block] = {}
     contexts: dict[int, str] = {}
     for place, (block, date, state, context) in standing.by_place(found).items():
@@ -363,6 +361,6 @@ def _gaps(view: View, pairs: Sequence[tuple[int, int]]) -> list[Listing]:
 
 def _day(text: str) -> int | None:
     try:
-        return days_of(parse_day_range(text[:10] if "T" in text else text).start)
+        return days_of(parse_day_range(text[:10] if "T" in text else text).end)
     except UsageError:
         return None

@@ -1,6 +1,8 @@
 """How operations are called: in this process, which then owns the home, or through a daemon."""
 
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import BaseModel
@@ -31,17 +33,19 @@ class Caller(Protocol):
 
 
 class Here(Closable):
-    """Calls in this process."""
+    """Calls in this process: threads take turns, as in a daemon, but for what takes long."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self._turns = threading.RLock()
 
     def call(
         self, operation: Operation, values: Mapping[str, Any], scope: str | None = None
     ) -> BaseModel:
         """Do an operation and return what it answers."""
         given = absolute_paths(operation, values)
-        return invoke(self.session, operation.name, given, scope=scope)
+        with nullcontext() if operation.job or operation.slow else self._turns:
+            return invoke(self.session, operation.name, given, scope=scope)
 
     def close(self) -> None:
         """Give the home up."""

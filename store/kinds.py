@@ -26,3 +26,4 @@ RELATIONS: tuple[str, ...] = (
 )  # fmt: skip
 OUTCOMES = ("answered", "declined", "resolved")  # of a follow-up
 VERDICTS: tuple[str, ...] = ("helpful", "missed", "corrected", "unclear")
+FOOTPRINT = "footprint"  # the attribute of an event that marks a micro record of what was done

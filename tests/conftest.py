@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from shiyi.core.ids import derived_id
 from shiyi.core.text import text_sha256
 from shiyi.indexer.indexes import Indexes
+from shiyi.lifecycle.edit import edit
 from shiyi.lifecycle.remember import remember
-from shiyi.lifecycle.write import Words, edit
+from shiyi.lifecycle.write import Words
 from shiyi.models.encoder import Encoder, load_encoder
 from shiyi.models.hashing import HashingEncoder
 from shiyi.models.tokens import get_counter

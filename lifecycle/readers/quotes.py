@@ -16,6 +16,8 @@ def quote_of(content: Any) -> Quote:
     start, end = fields.take("start"), fields.take("end")
     if capture is None:
         raise UsageError("A quote names its capture.")
+    if text is None and content.get("text") is not None:
+        raise UsageError("The text of a quote is empty; give its words, or leave text out.")
     if start is None and end is None:
         return Quote(capture, text)
     for value in (start, end):

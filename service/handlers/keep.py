@@ -4,9 +4,10 @@ from typing import Any
 
 from shiyi.core.errors import NotFoundError, UsageError
 from shiyi.core.text import visible
+from shiyi.lifecycle.edit import edit
 from shiyi.lifecycle.names import capture_id_of, record_id_of
 from shiyi.lifecycle.remember import remember
-from shiyi.lifecycle.write import Words, edit
+from shiyi.lifecycle.write import Words
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
 from shiyi.service.references import whole

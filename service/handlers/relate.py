@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
+from shiyi.core.errors import UsageError
+from shiyi.core.text import visible
 from shiyi.lifecycle.readers.items import Quote
 from shiyi.lifecycle.readers.quotes import quote_of
 from shiyi.lifecycle.relate import add_record, link
@@ -11,6 +13,7 @@ from shiyi.service import responses as answer
 from shiyi.service.references import whole, whole_capture
 from shiyi.service.session import Session
 
+_OF_QUOTE = {"capture", "text", "start", "end"}
 _DATES = ("date_precision", "date_basis")
 
 
@@ -35,6 +38,11 @@ def handle_add_record(
 
 def quote_meant(session: Session, scope: str, given: dict[str, Any]) -> Quote:
     """Return a quote as it was given, its capture by its whole id."""
+    if unknown := given.keys() - _OF_QUOTE:
+        raise UsageError(
+            f"A quote has capture, and text, or start and end; {visible(min(unknown))} is none of "
+            "these."
+        )
     quote = quote_of(given)
     return replace(quote, capture=whole_capture(session, scope, quote.capture))
 

@@ -46,6 +46,7 @@ class HypothesisShape(Shape):
 class FollowupShape(Shape):
     """A question to come back to."""
 
+    begins: ClassVar[dict[str, str]] = {"state": "open"}
     question: Words = Field(description="what is to be asked or done")
     context: Words = Field(description="why, so that it makes sense when it is due")
     due: Day | None = Field(
@@ -59,4 +60,6 @@ class FollowupShape(Shape):
     def _comes_back(self) -> "FollowupShape":
         if self.state == "open" and self.due is None and self.rule is None:
             raise needed("An open follow-up has a due date or a rule")
+        if self.state != "open" and not (self.note and self.note.strip()):
+            raise needed("A follow-up is closed with a note; use followup close")
         return self

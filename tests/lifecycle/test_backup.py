@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 from shiyi.core.errors import HomeDamagedError, HomeError, HomeForeignError, UsageError
 from shiyi.lifecycle.backup import back_up, managed_backups
 from shiyi.lifecycle.backups import Kept, due, to_remove
+from shiyi.lifecycle.edit import edit
 from shiyi.lifecycle.exporting import export_scope
 from shiyi.lifecycle.remember import remember
 from shiyi.lifecycle.restore import open_backup, restore
 from shiyi.lifecycle.sealed import Key, SealedSource, derive
 from shiyi.lifecycle.snapshots import Manifest, PlainSource, verify
 from shiyi.lifecycle.validate import validate, verdict
-from shiyi.lifecycle.write import Words, edit
+from shiyi.lifecycle.write import Words
 from shiyi.store import Store
 
 PHRASE = "correct horse battery"

@@ -12,6 +12,7 @@ import pytest
 
 from shiyi.core.errors import NotFoundError
 from shiyi.lifecycle.backup import back_up
+from shiyi.lifecycle.edit import edit
 from shiyi.lifecycle.exporting import export_scope
 from shiyi.lifecycle.importing import import_path
 from shiyi.lifecycle.names import capture_id_of, record_id_of
@@ -19,7 +20,7 @@ from shiyi.lifecycle.purge import Plan, Purge, plan_purge, purge
 from shiyi.lifecycle.remember import remember
 from shiyi.lifecycle.undo import undo
 from shiyi.lifecycle.validate import PENDING, validate, verdict
-from shiyi.lifecycle.write import Words, edit
+from shiyi.lifecycle.write import Words
 from shiyi.models.encoder import Encoder
 from shiyi.store import Store
 from shiyi.store.traces import Traces, new_trace_id

@@ -151,14 +151,16 @@ def test_edit_joins_attrs_and_keeps_a_kind_whole(me: shiyi.Scope, make: Make) ->
     """null takes one away, but not what the kind needs; other names are kept as they are."""
     id_ = make("followup", {**FOLLOWUP, "mine": [1, {"甲": None}]})
 
-    me.edit(id_, attrs={"state": "answered", "note": "好了"})
-    me.edit(id_, attrs={"note": None})
+    me.edit(id_, attrs={"state": "answered", "note": "好了", "rule": "下次"})
+    me.edit(id_, attrs={"rule": None})
 
     shown = me.show(id_, versions=True)
     assert shown.record is not None
-    assert shown.record.attrs == {**FOLLOWUP, "state": "answered", "mine": [1, {"甲": None}]}
+    assert shown.record.attrs == {
+        **FOLLOWUP, "state": "answered", "note": "好了", "mine": [1, {"甲": None}],
+    }  # fmt: skip
     assert [one.version for one in shown.versions] == [1, 2]
-    for attrs in ({"question": None}, {"state": "?"}, {"due": 5}):
+    for attrs in ({"question": None}, {"state": "?"}, {"due": 5}, {"note": None}):
         with pytest.raises(UsageError):
             me.edit(id_, attrs=attrs)
 

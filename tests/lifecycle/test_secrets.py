@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from shiyi.core.errors import UsageError
+from shiyi.lifecycle.edit import edit
 from shiyi.lifecycle.importing import import_path
 from shiyi.lifecycle.relate import add_record
 from shiyi.lifecycle.remember import remember
 from shiyi.lifecycle.secrets import RULES, check_secrets, find_secret
-from shiyi.lifecycle.write import Words, edit
+from shiyi.lifecycle.write import Words
 from shiyi.store import Store
 
 DATASETS = [Path(part) for part in os.environ.get("SHIYI_DATASETS", "").split(os.pathsep) if part]

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from shiyi.core.errors import UsageError
 from shiyi.core.ids import derived_id
 from shiyi.lifecycle.correct import supersede
+from shiyi.lifecycle.edit import edit
 from shiyi.lifecycle.relate import link
 from shiyi.lifecycle.remember import remember
 from shiyi.lifecycle.undo import moment_of, undo
 from shiyi.lifecycle.validate import validate, verdict
-from shiyi.lifecycle.write import Words, edit
+from shiyi.lifecycle.write import Words
 from shiyi.models.encoder import Encoder
 from shiyi.store import Record, Store
 from tests.conftest import Memory

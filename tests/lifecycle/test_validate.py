@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from shiyi.lifecycle.edit import edit
 from shiyi.lifecycle.remember import remember
 from shiyi.lifecycle.validate import validate, verdict
-from shiyi.lifecycle.write import Words, edit
+from shiyi.lifecycle.write import Words
 from shiyi.store import Link, Store, Transaction
 from tests.lifecycle.test_backup import attach
 

@@ -13,7 +13,7 @@ from shiyi.core.errors import ModelUnavailableError
 from shiyi.core.ids import derived_id
 from shiyi.indexer.generation import scope_directory
 from shiyi.indexer.index import Filter
-from shiyi.lifecycle.write import edit
+from shiyi.lifecycle.edit import edit
 from shiyi.models.encoder import Encoder
 from shiyi.retrieval.associate import MOST, Association, associate
 from shiyi.store import Link, Transaction

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shiyi.core.errors import ModelUnavailableError
 from shiyi.indexer.generation import scope_directory
 from shiyi.indexer.index import Filter
-from shiyi.lifecycle.write import edit
+from shiyi.lifecycle.edit import edit
 from shiyi.models.calibration import fit_calibration
 from shiyi.models.encoder import Encoder
 from shiyi.models.hashing import HashingEncoder
