@@ -17,6 +17,7 @@ from shiyi.core.ids import new_id
 from shiyi.store.faults import damaged, foreign, translated
 from shiyi.store.home import FILE_NAME
 from shiyi.store.migrations import MIGRATIONS, Migrations
+from shiyi.store.quoting import literal, quoted
 
 Values = Sequence[Any] | Mapping[str, Any]
 _FORMAT = "shiyi"
@@ -190,18 +191,18 @@ class Database:
         with translated(self.path), closing(duckdb.connect(str(self.path), config=_CONFIG)) as copy:
             name = copy.execute("SELECT current_database()").fetchall()[0][0]
             copy.execute("SET enable_progress_bar = false")
-            copy.execute(f"SET allowed_directories = [{_literal(f'{fresh.parent}/')}]")
+            copy.execute(f"SET allowed_directories = [{literal(f'{fresh.parent}/')}]")
             copy.execute("SET enable_external_access = false")
             copy.execute("SET lock_configuration = true")
-            copy.execute(f"ATTACH {_literal(str(fresh))} AS fresh")
-            copy.execute(f'COPY FROM DATABASE "{name}" TO fresh')
+            copy.execute(f"ATTACH {literal(str(fresh))} AS fresh")
+            copy.execute(f"COPY FROM DATABASE {quoted(name)} TO fresh")
             tables = copy.execute(
                 "SELECT table_name FROM duckdb_tables() WHERE database_name = 'fresh'"
             ).fetchall()
             for (table,) in tables:
                 counts = [
-                    copy.execute(f'SELECT count(*) FROM {of}."{table}"').fetchall()  # noqa: S608
-                    for of in (f'"{name}"', "fresh")
+                    copy.execute(f"SELECT count(*) FROM {quoted(of)}.{quoted(table)}").fetchall()  # noqa: S608
+                    for of in (name, "fresh")
                 ]
                 if counts[0] != counts[1]:
                     raise damaged(self.path, f"its copy of {table} has not all rows")
@@ -323,11 +324,6 @@ class Database:
                 for statement in migrations[number - 1]:
                     self.rows(statement)
                 self.set_meta("schema", str(number))
-
-
-def _literal(text: str) -> str:
-    """Return a text as SQL has it, for the few statements that take no parameters."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _has_magic(path: Path) -> bool:

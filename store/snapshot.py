@@ -6,7 +6,6 @@ A database file of unknown origin is never opened: it would be like running a pr
 """
 
 import json
-import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,9 +18,9 @@ from shiyi.core.errors import HomeForeignError
 from shiyi.store.database import Database
 from shiyi.store.lease import LOCK_FILE, OWNER_FILE, Lease
 from shiyi.store.migrations import MIGRATIONS, SCHEMA_VERSION
+from shiyi.store.quoting import quoted, unnested
 
 ROWS_AT_ONCE = 500
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _TABLES = """
     SELECT table_name, list(column_name ORDER BY column_index),
            list(data_type ORDER BY column_index)
@@ -62,8 +61,7 @@ class Snapshots:
 
     def lines(self, table: Table) -> Iterator[bytes]:
         """Yield each row of a table as a line, in the order of writing."""
-        columns = ", ".join(map(_quoted, table.columns))
-        query = f"SELECT {columns} FROM {_quoted(table.name)} ORDER BY rowid"  # noqa: S608
+        query = f"SELECT {quoted(*table.columns)} FROM {quoted(table.name)} ORDER BY rowid"  # noqa: S608
         for batch in self._database.batches(query):
             for row in batch:
                 yield _line(row)
@@ -75,14 +73,13 @@ class Snapshots:
 
     def empty(self, table: Table) -> None:
         """Remove every row of a table; call it inside `Building.filling`."""
-        self._database.rows(f"DELETE FROM {_quoted(table.name)}")  # noqa: S608
+        self._database.rows(f"DELETE FROM {quoted(table.name)}")  # noqa: S608
 
     def load(self, table: Table, lines: Sequence[bytes]) -> None:
         """Append rows given as lines; raises HomeForeignError for what is no row of the table."""
         rows = [_row(table, line) for line in lines]
-        columns = ", ".join(map(_quoted, table.columns))
-        values = ", ".join("unnest(?)" for _ in table.columns)
-        insert = f"INSERT INTO {_quoted(table.name)} ({columns}) SELECT {values}"
+        columns, values = quoted(*table.columns), unnested(len(table.columns))
+        insert = f"INSERT INTO {quoted(table.name)} ({columns}) SELECT {values}"
         self._database.insert(insert, rows)
 
 
@@ -129,11 +126,6 @@ def check_schema(schema: int) -> None:
             f"The backup was written by a newer Shiyi (schema {schema}; this one reads up to "
             f"{SCHEMA_VERSION}); nothing was changed. Upgrade Shiyi to restore it."
         )
-
-
-def _quoted(name: str) -> str:
-    assert _NAME.fullmatch(name), "names come from the catalog or fit it"
-    return f'"{name}"'
 
 
 def _line(row: Sequence[Any]) -> bytes:

@@ -151,7 +151,7 @@ def test_an_import_takes_it_in(tmp_path: Path, links: list[dict[str, Any]]) -> N
     """The folder is read with its structure, and names in attrs become ids."""
     with shiyi.open(tmp_path / "home", model="none") as memory:
         me = memory.scope("me")
-        report = me.import_(FOLDER)
+        report = me.import_(FOLDER, allow_secret=True)  # it has a made-up Wi-Fi password
         assert (report.failed, report.links) == (0, len(links))
         facet = me.show("f01").record
         grandmother = me.show("r0001").record

@@ -136,7 +136,6 @@ from shiyi.core.errors import HomeUnwritableError
 from shiyi.core.ids import new_id
 from shiyi.core.text import text_sha256
 from shiyi.store import Capture, Store
-from tests.conftest import mount
 
 with Store(Path(sys.argv[1]), create=True) as store:
     resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, resource.RLIM_INFINITY))

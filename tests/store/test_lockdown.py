@@ -9,6 +9,7 @@ import pytest
 
 from shiyi.core.errors import HomeError
 from shiyi.store import Store
+from shiyi.store.quoting import literal, quoted
 
 SOURCES = Path(__file__).resolve().parents[2] / "store"
 RUNNING = {"rows", "batches", "insert", "execute", "_execute", "extract_statements"}
@@ -132,40 +133,133 @@ def constants(tree: ast.Module) -> set[str]:
     }
 
 
-def is_fixed(node: ast.expr, known: set[str], local: set[str]) -> bool:
-    """Tell whether a query is a literal, a module constant, or a local name of a literal."""
-    return isinstance(node, ast.Constant) or (
-        isinstance(node, ast.Name) and node.id in known | local
+HELPERS = {"quoted", "unnested", "literal"}  # of store/quoting.py; what they return is inert
+
+
+def is_quoted(node: ast.expr) -> bool:
+    """Tell whether a value is what a helper of store/quoting.py returned."""
+    return (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in HELPERS
     )
 
 
+def is_fixed(node: ast.expr, known: set[str], inert: set[str]) -> bool:
+    """Tell whether a query is a literal, a constant, an inert name, or made of nothing else."""
+    if isinstance(node, ast.JoinedStr):
+        parts = (part.value for part in node.values if isinstance(part, ast.FormattedValue))
+        return all(is_quoted(part) or is_fixed(part, known, inert) for part in parts)
+    return isinstance(node, ast.Constant) or (
+        isinstance(node, ast.Name) and node.id in known | inert
+    )
+
+
+def assigned(function: ast.FunctionDef) -> list[tuple[str, ast.expr]]:
+    """Return (name, value) of every assignment in a function, one for each name of a tuple."""
+    found = []
+    for node in (n for n in ast.walk(function) if isinstance(n, ast.Assign)):
+        for target in node.targets:
+            targets = target.elts if isinstance(target, ast.Tuple) else [target]
+            values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+            found += [
+                (one.id, value)
+                for one, value in zip(targets, values * len(targets), strict=False)
+                if isinstance(one, ast.Name)
+            ]
+    return found
+
+
+def inert_names(function: ast.FunctionDef, known: set[str]) -> set[str]:
+    """Return the local names of which every value is a literal or made by the helpers."""
+    values = assigned(function)
+    inert: set[str] = set()
+    for _ in values:  # one may be made of another
+        inert = {
+            name
+            for name, _ in values
+            if all(is_quoted(v) or is_fixed(v, known, inert) for n, v in values if n == name)
+        }
+    return inert
+
+
+def imported(tree: ast.Module, everywhere: set[str]) -> set[str]:
+    """Return the constants of other modules of the store that a module imports."""
+    return {
+        alias.name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("shiyi.store")
+        for alias in node.names
+        if alias.asname is None and alias.name in everywhere
+    }
+
+
+def faults(source: str, everywhere: set[str]) -> tuple[list[int], int]:
+    """Return the lines where a statement may hold a value, and how many statements there are."""
+    tree, wrong, checked = ast.parse(source), list[int](), 0
+    known = constants(tree) | imported(tree, everywhere)
+    for node in (n for n in tree.body if isinstance(n, ast.Assign)):
+        wrong += [
+            part.lineno
+            for part in ast.walk(node.value)
+            if isinstance(part, ast.FormattedValue) and not is_fixed(part.value, known, set())
+        ]
+    for function in (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)):
+        passed_on = {"query", "statement"} & {a.arg for a in function.args.args}
+        loops = {
+            loop.target.id
+            for loop in ast.walk(function)
+            if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name)
+            and ast.unparse(loop.iter) in {"_LOCKDOWN", "_DELETIONS", "migrations[number - 1]"}
+        }  # fmt: skip
+        inert = inert_names(function, known) | passed_on | loops
+        if function.name == "_execute":
+            inert.add("statement")  # what DuckDB made of the query that was passed on
+        for call in (n for n in ast.walk(function) if isinstance(n, ast.Call)):
+            name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+            if name in RUNNING:
+                query = call.args[1 if name == "_execute" else 0]
+                checked += 1
+                if not is_fixed(query, known, inert):
+                    wrong.append(call.lineno)
+    return wrong, checked
+
+
 def test_no_statement_is_built_from_values() -> None:
-    """Every statement is a literal or a module constant; only constants are put into constants."""
+    """A statement is made of literals, constants, and names that store/quoting.py has quoted."""
+    sources = {path: path.read_text("utf-8") for path in SOURCES.rglob("*.py")}
+    everywhere = set().union(*(constants(ast.parse(text)) for text in sources.values()))
     checked = 0
-    for source in SOURCES.glob("*.py"):
-        tree = ast.parse(source.read_text("utf-8"))
-        known = constants(tree)
-        for node in (n for n in tree.body if isinstance(n, ast.Assign)):
-            for part in ast.walk(node.value):
-                if isinstance(part, ast.FormattedValue):
-                    assert isinstance(part.value, ast.Name), f"{source.name}:{part.lineno}"
-                    assert part.value.id in known, f"{source.name}:{part.lineno}"
-        for function in (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)):
-            assigned = [n for n in ast.walk(function) if isinstance(n, ast.Assign)]
-            local = {
-                target.id
-                for assignment in assigned
-                if isinstance(assignment.value, ast.Constant)
-                for target in assignment.targets
-                if isinstance(target, ast.Name)
-            }
-            for call in (n for n in ast.walk(function) if isinstance(n, ast.Call)):
-                name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-                if name in RUNNING:
-                    passes_on = {"query", "statement"} & {a.arg for a in function.args.args}
-                    loops = {"statement"} if source.name == "database.py" else set()
-                    allowed = local | passes_on | loops
-                    query = call.args[1 if name == "_execute" else 0]
-                    assert is_fixed(query, known, allowed), f"{source.name}:{call.lineno}"
-                    checked += 1
+    for path, text in sources.items():
+        wrong, found = faults(text, everywhere)
+        assert wrong == [], f"{path.name}:{wrong}"
+        checked += found
     assert checked > 20
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'rows(f"SELECT {name}")',
+        "rows('SELECT ' + name)",
+        'rows(f"SELECT {str(name)}")',
+        'rows("SELECT {}".format(name))',
+        'rows(f"SELECT {self.name}")',
+        "rows(name)",
+    ],
+)
+def test_a_built_statement_is_seen(line: str) -> None:
+    """The test before this one fails for values in statements, also by way of a local name."""
+    assert faults(f"def f(db, name):\n    db.{line}\n", set())[0] == [2]
+    built = f"def f(db, name):\n    text = {line[5:-1]}\n    db.rows(text)\n"
+    assert faults(built, set())[0] == [3]
+
+
+@pytest.mark.parametrize("name", ["", "a b", 'a"b', "A", "a;--", "a\n", "表"])
+def test_only_a_plain_name_is_quoted(name: str) -> None:
+    with pytest.raises(ValueError, match="small letters"):
+        quoted("fine", name)
+
+
+def test_a_quote_in_a_text_ends_nothing(store: Store) -> None:
+    hostile = "a'; DROP TABLE captures; --''\\'"
+    (row,) = store._database.rows(f"SELECT {literal(hostile)}")
+    assert row[0] == hostile
