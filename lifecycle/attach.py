@@ -72,7 +72,7 @@ def capture_attachment(
     try:
         with store.attachments.incoming() as (incoming, into):
             read = _copy(place, into, most_megabytes * _MEGABYTE)
-            check_secrets(read.text, allow=allow_secret)
+            check_secrets(read.text, str(place), allow=allow_secret)
             given = _Given(place, incoming, turn, speaker)
             return _keep(store, scope, given, read, key)
     except OSError as error:

@@ -6,8 +6,9 @@ the last step, so an interruption anywhere is ended by purging again.
 """
 
 import json
+import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,12 +23,14 @@ from shiyi.indexer.index import documents_of_captures
 from shiyi.lifecycle.backup import back_up, managed_backups
 from shiyi.lifecycle.backups import elsewhere, remove, sweep
 from shiyi.lifecycle.validate import PENDING
-from shiyi.store import Record, Store, Transaction, encode_json
+from shiyi.store import Capture, Record, Store, Transaction, encode_json
 from shiyi.store.attachments import attachment_path
 from shiyi.store.purge import Doomed
 from shiyi.store.traces import Traces
 
 _REASON = "Words that it quoted were purged."
+_CORRECTING = ("supersedes", "contradicts", "redirects_to", "merged_into")
+_ID = re.compile(r"[0-9A-Z]{26}")
 _LEAST_SHARED = 8  # characters in a row, by which a record repeats words
 _EXPORTS = "Exports and copies of this home, and what a model was shown, are out of reach."
 _DISK = (
@@ -41,15 +44,17 @@ _DISK = (
 class Plan:
     """What a purge does.
 
-    quoting: records that stay and lose a quote; repeating: of these, those whose own words repeat
-    what goes. sources: captures that stay and are quoted by records that go. gone: ids that were
-    purged before.
+    quoting: records that stay and lose a quote; repeating: records that stay and, in any version,
+    repeat what goes, of those that quote it, correct it or were corrected by it. sources: captures
+    that stay and are quoted by records that go. beside: what was read from an attachment that
+    goes, and the attachment that words which go were read from. gone: ids that were purged before.
     """
 
     doomed: Doomed
     quoting: tuple[str, ...]
     repeating: tuple[str, ...]
     sources: tuple[str, ...]
+    beside: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
 
 
@@ -71,7 +76,8 @@ def plan_purge(store: Store, scope: str, ids: Sequence[str], *, with_records: bo
     Raises NotFoundError for an id that is nothing here and was not purged either.
     """
     captures = store.captures(scope, ids)
-    records = set(store.versions_of(scope, ids))
+    own = store.versions_of(scope, ids)
+    records = set(own)
     files = dict(store.purged.attachments(scope, ids))
     gone = store.purged.among(scope, ids)
     for id_ in ids:
@@ -83,11 +89,18 @@ def plan_purge(store: Store, scope: str, ids: Sequence[str], *, with_records: bo
     quoting = {link.src for found in links.values() for link in found} - records
     if with_records:
         records, quoting = records | quoting, set()
+        own = store.versions_of(scope, sorted(records))
     heads = store.heads(scope, sorted(quoting))
     texts = [capture.text for capture in captures.values()]
-    repeating = [id_ for id_, head in heads.items() if _repeats(head, texts)]
+    texts += [_words_of(version) for versions in own.values() for version in versions]
+    near = set(heads) | (_corrections(store, scope, sorted(records)) - records)
+    repeating = [
+        id_ for id_, versions in store.versions_of(scope, sorted(near)).items()
+        if any(_repeats(version, texts) for version in versions)
+    ]  # fmt: skip
     quoted = store.links_from(scope, sorted(records), rels=["quotes"])
     sources = {link.dst for found in quoted.values() for link in found} - captures.keys()
+    beside = _beside(store, scope, captures.values(), files) - captures.keys() - files.keys()
     doomed = Doomed(
         captures=tuple(captures), records=tuple(sorted(records)), attachments=tuple(sorted(files)),
         hashes=tuple(capture.utf8_sha256 for capture in captures.values()),
@@ -95,7 +108,7 @@ def plan_purge(store: Store, scope: str, ids: Sequence[str], *, with_records: bo
     )  # fmt: skip
     return Plan(
         doomed, tuple(sorted(heads)), tuple(sorted(repeating)), tuple(sorted(sources)),
-        tuple(sorted(gone)),
+        tuple(sorted(beside)), tuple(sorted(gone)),
     )  # fmt: skip
 
 
@@ -206,26 +219,65 @@ def _left(store: Store, plan: Plan) -> Iterable[str]:
     doomed = plan.doomed
     if plan.repeating:
         yield (
-            f"Records that quoted it repeat its words in their own: {', '.join(plan.repeating)}. "
-            "Purge them too, by id."
+            f"Records repeat its words in their own: {', '.join(plan.repeating)}. Purge them too, "
+            "by id."
+        )
+    if plan.beside:
+        yield (
+            f"What it was read from, or what was read from it, is still kept: "
+            f"{', '.join(plan.beside)}. Purge it too, by id."
         )
     if plan.sources:
         yield (
             f"The words that the records rest on are still kept: {', '.join(plan.sources)}. Purge "
             "them too, by id, if they say the same."
         )
-    twins = [f"{id_} in {scope}" for scope, id_ in store.purged.twins(doomed.hashes)]
+    twins = [*store.purged.twins(doomed.hashes), *store.purged.files_like(doomed.files)]
     if twins:
-        yield f"The same words are also kept as {', '.join(twins)}."
+        named = ", ".join(f"{id_} in {scope}" for scope, id_ in twins)
+        yield f"The same words or bytes are also kept as {named}."
     places = [place for place in elsewhere(store) if Path(place).exists()]
     if places:
         yield f"Backups that were written elsewhere still hold it: {', '.join(places)}."
     yield from (_EXPORTS, _DISK)
 
 
-def _repeats(head: Record, texts: Sequence[str]) -> bool:
+def _corrections(store: Store, scope: str, records: Sequence[str]) -> set[str]:
+    """Return the records that correct, or are corrected by, any of these."""
+    after = store.links_from(scope, records, rels=_CORRECTING)
+    before = store.links_to(scope, records, rels=_CORRECTING)
+    links = [link for found in (*after.values(), *before.values()) for link in found]
+    return {end for link in links for end in (link.src, link.dst)}
+
+
+def _beside(
+    store: Store, scope: str, captures: Iterable[Capture], files: Iterable[str]
+) -> set[str]:
+    """Return what was read from attachments, and the attachments that words were read from."""
+    read_from = [id_ for one in captures if (id_ := one.attrs.get("attachment"))]
+    there = store.purged.attachments(scope, read_from)
+    return {*store.purged.read_from(scope, list(files)), *(id_ for id_, _ in there)}
+
+
+def _words_of(version: Record) -> str:
+    """Return all that a version says."""
+    said = [version.title, version.gist, version.detail or "", *version.topics, *version.aliases]
+    return "\n".join([*said, *_texts_in(version.attrs)])
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts in attrs; ids, by which records name each other, are no words."""
+    if isinstance(value, str):
+        if not _ID.fullmatch(value):
+            yield value
+    elif isinstance(value, Mapping | Sequence):
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts_in(one)
+
+
+def _repeats(version: Record, texts: Sequence[str]) -> bool:
     """Tell whether the words of a record share a run of characters with a text."""
-    own = "\n".join([head.title, head.gist, head.detail or "", *head.aliases, str(head.attrs)])
+    own = f"{_words_of(version)}\n{version.reason or ''}"
     runs = {own[i : i + _LEAST_SHARED] for i in range(len(own) - _LEAST_SHARED + 1)}
     return any(
         text[i : i + _LEAST_SHARED] in runs

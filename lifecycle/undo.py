@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from shiyi.core.errors import UsageError
+from shiyi.lifecycle.secrets import check_secrets
 from shiyi.store import Record, Store, Transaction
 
 
@@ -37,6 +38,7 @@ def undo(
     Returns to (seq), before (the number to undo this to), restored, archived, unlinked and
     relinked (how many of each), and changed.
     """
+    check_secrets(reason)
     said = reason or f"undo to change {seq}"
 
     def act(transaction: Transaction) -> dict[str, Any]:

@@ -18,7 +18,8 @@ WORDS: JsonDict = {"cli": "words"}
 COMMAS: JsonDict = {"cli": "commas"}
 # What only a person may say: at the command line or in a program of theirs. A door that agents
 # write through leaves such a field out.
-PERSON: JsonDict = {"only": "person"}
+PERSON: JsonDict = {"only": "person"}  # no model is offered it
+OWNER: JsonDict = {"only": "owner"}  # and no token may say it
 MAX_NAME = 200
 _LEAST_TOKENS, _MOST_TOKENS = 200, 10_000_000
 
@@ -108,7 +109,7 @@ def allow_secret() -> Any:
     return Field(
         False,
         description="keep what looks like a password, key or token all the same; a person's word",
-        json_schema_extra=PERSON,
+        json_schema_extra=OWNER,
     )
 
 

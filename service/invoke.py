@@ -8,9 +8,10 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticSerializationError, to_json
 
-from shiyi.core.errors import UsageError
+from shiyi.core.errors import ForbiddenError, UsageError
 from shiyi.core.ids import check_scope
 from shiyi.lifecycle.held import check_reading
+from shiyi.lifecycle.secrets import check_secrets
 from shiyi.service import requests
 from shiyi.service.forms import Reading
 from shiyi.service.operations import Operation, find_operation
@@ -63,13 +64,36 @@ def invoke(
         asked = check_scope(session.settings.scope if scope is None else scope)
         permit.check(operation, asked, files=bool(path_fields(operation)))
     request = checked(operation, values)
+    if permit.role is not None:
+        _refuse_a_persons_word(request)
+    if operation.permission != "read" and operation.scoped:
+        _refuse_secret_names(operation, request)
     if operation.creates_home:
         session.create = True
     own_scope = check_scope(session.settings.scope if scope is None else scope)
-    with permitted(permit):
+    turnstile = session.turnstile
+    with permitted(permit), turnstile.alone() if operation.alone else turnstile.among():
         if isinstance(request, Reading) and request.turn is not None and not request.maintenance:
             check_reading(session.store, own_scope, request.turn)
         return handler_of(operation)(session, own_scope, request)
+
+
+def _refuse_secret_names(operation: Operation, request: BaseModel) -> None:
+    """Raise UsageError for a secret in a name or a reason; texts are looked at where they are kept.
+
+    Turns, sessions, speakers and keys are kept as they are given.
+    """
+    apart = {"text", *path_fields(operation)}
+    names = [value for name, value in request if isinstance(value, str) and name not in apart]
+    check_secrets(*names, allow=getattr(request, "allow_secret", False))
+
+
+def _refuse_a_persons_word(request: BaseModel) -> None:
+    """Raise ForbiddenError when a token says what only a person may say."""
+    for name, field in type(request).model_fields.items():
+        extra = field.json_schema_extra
+        if isinstance(extra, dict) and extra.get("only") == "owner" and getattr(request, name):
+            raise ForbiddenError(f"{name} is for the owner of the home only, not for a token.")
 
 
 def checked(operation: Operation, values: Mapping[str, Any]) -> BaseModel:

@@ -17,6 +17,7 @@ class Operation:
     slow: it may take long without any progress to report; both run beside what is quick.
     here: it is done in the process that asks, since it needs no home, or somebody to ask.
     owner_only: only whoever owns the home may ask: no token and no model.
+    alone: nothing else is done in the home meanwhile; it is slow then, to wait for jobs.
     A name of two words belongs to the group that the first one names.
     """
 
@@ -33,6 +34,7 @@ class Operation:
     slow: bool = False
     here: bool = False
     owner_only: bool = False
+    alone: bool = False
 
     @property
     def handler(self) -> str:

@@ -342,6 +342,8 @@ OPERATIONS: tuple[Operation, ...] = (
         response="PurgeResult",
         permission="destroy",
         repeatable=True,
+        slow=True,
+        alone=True,
     ),
     Operation(
         name="undo",

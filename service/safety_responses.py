@@ -56,7 +56,8 @@ class PurgeResult(BaseModel):
     records: list[str]
     attachments: list[str]
     quoting: list[str] = Field(description="records that stay and lose a quote; they are marked")
-    repeating: list[str] = Field(description="of these, those that repeat the words in their own")
+    repeating: list[str] = Field(description="records that stay and repeat the words in their own")
+    beside: list[str] = Field(description="what it was read from, or was read from it, and stays")
     gone: list[str] = Field(description="ids that were purged before")
     vectors: int
     files: int = Field(description="files of attachments that were removed")

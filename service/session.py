@@ -14,6 +14,7 @@ from shiyi.core.errors import HomeError, ModelUnavailableError, NotFoundError, U
 from shiyi.core.settings import Settings, home_directory, load_settings
 from shiyi.service.loading import Loader, model_of
 from shiyi.service.permit import current_permit
+from shiyi.service.turnstile import Turnstile
 from shiyi.store.lease import Lease
 from shiyi.store.traces import Content, Traces
 
@@ -69,7 +70,9 @@ class Session(Closable):
         self.lease = lease
         self.loader: Loader | None = None
         self.served = False  # by a daemon
+        self.turnstile = Turnstile()
         self._parent: Session | None = None
+        self._family = [self]  # all that stand on the same home
         self._making = threading.RLock()  # what is made when first needed, is made once
         self._store: Store | None = None
         self._indexes: Indexes | None = None
@@ -106,6 +109,9 @@ class Session(Closable):
         other = Session(self.home, settings=settings)
         other._parent = self
         other._making = self._making
+        other.turnstile = self.turnstile
+        other._family = self._family
+        self._family.append(other)
         other.served = self.served
         if model_of(settings) == model_of(self.settings):
             other.loader = self.loader
@@ -145,10 +151,17 @@ class Session(Closable):
         return os.environ.get("SHIYI_PASSPHRASE") or self._ask_passphrase(new)
 
     def drop_indexes(self) -> None:
-        """Forget the indexes that are open; the next use opens them again."""
-        if self._indexes is not None:
-            self._indexes.close()
-        self._indexes = self._standings = None
+        """Forget the indexes that are open, of whoever shares the home; the next use opens them.
+
+        Traces that wait are written, so that they are where they can be removed. Call it alone.
+        """
+        with self._making:
+            for one in self._family:
+                if one._indexes is not None:  # noqa: SLF001
+                    one._indexes.close()  # noqa: SLF001
+                one._indexes = one._standings = None  # noqa: SLF001
+                if one._traces is not None:  # noqa: SLF001
+                    one._traces.flush()  # noqa: SLF001
 
     @property
     def traces(self) -> Traces:

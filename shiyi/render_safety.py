@@ -54,6 +54,12 @@ def render_purge(answer: PurgeResult) -> str:
         + (" and repeats its words" if id_ in answer.repeating else "")
         for id_ in answer.quoting
     ]
+    quoting += [
+        f"  record {id_} stays and repeats its words"
+        for id_ in answer.repeating
+        if id_ not in answer.quoting
+    ]
+    quoting += [f"  {id_} stays, one of the two being read from the other" for id_ in answer.beside]
     if not answer.done:
         first = "This would go for good:" if named else "There is nothing of it left."
         rest = ["Say --confirm to do it; --with-records takes the records that quote it as well."]

@@ -17,9 +17,17 @@ _DELETIONS = (
     "DELETE FROM captures WHERE scope = $scope AND list_contains($ids, capture_id)",
     "DELETE FROM records WHERE scope = $scope AND list_contains($ids, record_id)",
     "DELETE FROM attachments WHERE scope = $scope AND list_contains($ids, attachment_id)",
+    # The step of a transcription stays with it, whatever became of what it was read from.
     """
-    DELETE FROM ledger WHERE scope = $scope
-        AND (list_contains($ids, capture_id) OR list_contains($ids, attachment_id))
+    DELETE FROM ledger WHERE scope = $scope AND (
+        list_contains($ids, capture_id)
+        OR (capture_id IS NULL AND list_contains($ids, attachment_id))
+    )
+    """,
+    # Why no record was needed is told in words about the records that were found.
+    """
+    UPDATE ledger SET reason = 'What this spoke of was purged.'
+    WHERE scope = $scope AND reason IS NOT NULL AND list_has_any(records, $ids)
     """,
     "DELETE FROM corrected WHERE scope = $scope AND list_contains($ids, record_id)",
     """
@@ -28,7 +36,16 @@ _DELETIONS = (
     """,
     """
     DELETE FROM idempotency WHERE scope = $scope
-        AND len(list_filter($ids, lambda id: contains(result, id))) > 0
+        AND len(list_filter($named, lambda name: contains(result, name))) > 0
+    """,
+    # A reason that rests on the words is told in words about them.
+    """
+    UPDATE links SET attrs = '{}'
+    WHERE scope = $scope AND len(list_filter($ids, lambda id: contains(attrs, id))) > 0
+    """,
+    """
+    UPDATE unlinked SET attrs = '{}'
+    WHERE scope = $scope AND len(list_filter($ids, lambda id: contains(attrs, id))) > 0
     """,
     """
     DELETE FROM unlinked
@@ -39,6 +56,14 @@ _DELETIONS = (
         AND what IN ('capture', 'record', 'attachment')
     """,
 )
+# The name of a turn is anybody's choice, so it goes with the last that bore it.
+_UNNAME_TURNS = """
+    UPDATE changes SET id = '' WHERE scope = $scope AND what = 'turn' AND id NOT IN (
+        SELECT turn_id FROM ledger WHERE scope = $scope AND turn_id IS NOT NULL
+        UNION ALL SELECT turn_id FROM receipts WHERE scope = $scope
+        UNION ALL SELECT capture_id FROM captures WHERE scope = $scope
+    )
+"""
 _TOMBSTONES = """
     INSERT INTO tombstones (scope, id, what, purged_at)
     SELECT unnest(?), unnest(?), unnest(?), unnest(?)
@@ -64,10 +89,13 @@ class Doomed:
 def delete(database: Database, scope: str, doomed: Doomed, now: datetime) -> None:
     """Delete all rows about what is doomed and put up the tombstones; inside a transaction."""
     unlink.remove(database, unlink.links_at(database, scope, doomed.ids))
+    values = {"scope": scope, "ids": doomed.ids, "named": [*doomed.ids, *doomed.hashes]}
     for statement in _DELETIONS:
-        database.rows(statement, {"scope": scope, "ids": doomed.ids})
+        used = {name: value for name, value in values.items() if f"${name}" in statement}
+        database.rows(statement, used)
     query = "DELETE FROM receipts WHERE scope = ? AND list_contains(?, utf8_sha256)"
     database.rows(query, [scope, list(doomed.hashes)])
+    database.rows(_UNNAME_TURNS, {"scope": scope})
     kinds = (
         ("capture", doomed.captures), ("record", doomed.records),
         ("attachment", doomed.attachments),
@@ -105,6 +133,21 @@ class Purged:
         """Return the captures that come right after any of `ids` in a dialogue."""
         query = """
             SELECT capture_id FROM captures WHERE scope = ? AND list_contains(?, previous_id)
+        """
+        return [row[0] for row in self._database.rows(query, [scope, list(ids)])]
+
+    def files_like(self, hashes: Sequence[str]) -> list[tuple[str, str]]:
+        """Return (scope, id) of all attachments with the same bytes."""
+        query = """
+            SELECT scope, attachment_id FROM attachments WHERE list_contains(?, sha256) ORDER BY ALL
+        """
+        return [(scope, id_) for scope, id_ in self._database.rows(query, [list(hashes)])]
+
+    def read_from(self, scope: str, ids: Sequence[str]) -> list[str]:
+        """Return the captures that were read from any of the attachments among `ids`."""
+        query = """
+            SELECT capture_id FROM captures WHERE scope = ?
+                AND list_contains(?, json_extract_string(attrs, '$.attachment')) ORDER BY ALL
         """
         return [row[0] for row in self._database.rows(query, [scope, list(ids)])]
 

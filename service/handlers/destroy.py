@@ -34,6 +34,7 @@ def handle_purge(session: Session, scope: str, request: ask.PurgeRequest) -> ans
         attachments=list(doomed.attachments),
         quoting=list(plan.quoting),
         repeating=list(plan.repeating),
+        beside=list(plan.beside),
         gone=list(plan.gone),
         vectors=done.vectors,
         files=done.files,
