@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 
 from shiyi.core.errors import HomeError, HomeUnwritableError, UsageError
 from shiyi.core.files import make_private_directory, owner_only, sync_directory
-from shiyi.core.iterate import batched
 from shiyi.lifecycle.backups import (
     DIRECTORY,
     PARTIAL,
@@ -24,21 +22,16 @@ from shiyi.lifecycle.backups import (
     sweep,
     to_remove,
 )
+from shiyi.lifecycle.living import LiveSource, read_manifest
 from shiyi.lifecycle.sealed import SealedSource, check_passphrase, home_of, seal
 from shiyi.lifecycle.snapshots import (
-    BLOCK,
     MANIFEST,
     Manifest,
     PlainSource,
     SavedFile,
-    SavedTable,
     verify,
 )
 from shiyi.store import Store
-from shiyi.store.attachments import ATTACHMENTS, attachment_path
-from shiyi.store.snapshot import Table
-
-_ROWS = 5_000  # of a file; never changed, so that files of older rows are the same again
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,24 +158,15 @@ def _write(
         size = verify(PlainSource(partial))
         _rename(partial, target)
         return Made(target, manifest, sealed=False, bytes=size, linked=linked)
-    # What is not encrypted yet never leaves the home.
-    staging = store.home / f".sealing{PARTIAL}"
-    try:
-        if staging.exists():  # of a process that was killed
-            remove(staging)
-        _write_plain(store, staging, None)
-        source = PlainSource(staging)
-        with owner_only(), partial.open("xb") as file:
-            key = seal(source, file, passphrase)
-            file.flush()
-            os.fsync(file.fileno())
-        sealed = SealedSource(partial, key=key)
-        size = verify(sealed)
-        _rename(partial, target)
-        return Made(target, sealed.manifest, sealed=True, bytes=size, linked=0)
-    finally:
-        with suppress(OSError):
-            remove(staging)
+    source = LiveSource(store)
+    with owner_only(), partial.open("xb") as file:
+        key = seal(source, file, passphrase)
+        file.flush()
+        os.fsync(file.fileno())
+    sealed = SealedSource(partial, key=key)
+    size = verify(sealed)
+    _rename(partial, target)
+    return Made(target, sealed.manifest, sealed=True, bytes=size, linked=0)
 
 
 def _rename(partial: Path, target: Path) -> None:
@@ -205,46 +189,10 @@ def _newest(directory: Path, home_id: str) -> PlainSource | None:
 
 def _write_plain(store: Store, directory: Path, before: PlainSource | None) -> tuple[Manifest, int]:
     writer = _Writer(directory, before)
-    tables = [_write_table(store, table, writer) for table in store.snapshots.tables()]
-    missing = _write_attachments(store, writer)
-    manifest = Manifest(
-        home_id=store.home_id,
-        created_at=datetime.now(UTC).isoformat(),
-        program=metadata.version("shiyi"),
-        schema=store.snapshots.schema,
-        last_seq=store.last_seq,
-        tables=tables,
-        files=writer.files,
-        missing=missing,
-    )
-    writer.write_file(MANIFEST, iter([manifest.encode()]))
+    made = read_manifest(store, writer.put)
+    writer.write_file(MANIFEST, iter([made.encode()]))
     writer.sync()
-    return manifest, writer.linked
-
-
-def _write_table(store: Store, table: Table, writer: "_Writer") -> SavedTable:
-    rows = 0
-    for number, lines in enumerate(batched(store.snapshots.lines(table), _ROWS)):
-        writer.add(f"tables/{table.name}.{number:06d}.jsonl", b"".join(lines))
-        rows += len(lines)
-    return SavedTable(table.name, list(table.columns), rows)
-
-
-def _write_attachments(store: Store, writer: "_Writer") -> list[str]:
-    """Write the bytes of all attachments; return the hashes of those that do not fit them."""
-    missing = []
-    for sha256 in store.snapshots.attachments():
-        path = attachment_path(store.home, sha256)
-        try:
-            with path.open("rb") as file:
-                fits = hashlib.file_digest(file, "sha256").hexdigest() == sha256
-        except OSError:
-            fits = False
-        if fits:
-            writer.add_copy(f"{ATTACHMENTS}/{sha256}", path, sha256)
-        else:
-            missing.append(sha256)
-    return missing
+    return made, writer.linked
 
 
 class _Writer:
@@ -254,18 +202,10 @@ class _Writer:
         self._directory = make_private_directory(directory)
         self._before = before
         self._known = {file.name: file for file in before.manifest.files} if before else {}
-        self.files: list[SavedFile] = []
         self.linked = 0
 
-    def add(self, name: str, content: bytes) -> None:
-        file = SavedFile(name, len(content), hashlib.sha256(content).hexdigest())
-        self._put(file, lambda: iter([content]))
-
-    def add_copy(self, name: str, path: Path, sha256: str) -> None:
-        self._put(SavedFile(name, path.stat().st_size, sha256), lambda: _blocks(path))
-
-    def _put(self, file: SavedFile, content: Callable[[], Iterator[bytes]]) -> None:
-        self.files.append(file)
+    def put(self, file: SavedFile, content: Callable[[], Iterator[bytes]]) -> None:
+        """Take one file, its bytes to be had again as often as they are asked for."""
         if not (self._known.get(file.name) == file and self._link(file)):
             self.write_file(file.name, content())
 
@@ -297,9 +237,3 @@ class _Writer:
     def sync(self) -> None:
         for path in [*self._directory.rglob("*/"), self._directory]:
             sync_directory(path)
-
-
-def _blocks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            yield block

@@ -14,7 +14,7 @@ from shiyi.store import Store, encode_json
 DIRECTORY = "backups"
 SEALED_SUFFIX = ".sealed"
 PARTIAL = ".partial"  # the end of what is still being written
-DAILY, WEEKLY = 7, 4
+LATEST, DAILY, WEEKLY = 3, 7, 4
 _LAST, _ELSEWHERE = "backup", "backups_elsewhere"
 _PLACES_KEPT = 50
 _NAME = re.compile(r"shiyi-(?P<time>\d{8}T\d{6}Z)-\d+(?:-\d+)?(?:\.sealed)?")
@@ -48,7 +48,8 @@ def kept_in(directory: Path) -> list[Kept]:
 def to_remove(kept: Iterable[Kept]) -> list[Kept]:
     """Return those that need not stay.
 
-    The newest of each of the last 7 days that have any stays, and of each of the last 4 weeks.
+    The newest 3 stay, the newest of each of the last 7 days that have any, and of each of the last
+    4 weeks: a second one on a day does not take the one that may be wanted back an hour later.
     """
     newest_first = sorted(kept, key=lambda one: (one.made, one.path.name), reverse=True)
     days: dict[object, Kept] = {}
@@ -56,7 +57,7 @@ def to_remove(kept: Iterable[Kept]) -> list[Kept]:
     for one in newest_first:
         days.setdefault(one.made.date(), one)
         weeks.setdefault(one.made.isocalendar()[:2], one)
-    stay = [*list(days.values())[:DAILY], *list(weeks.values())[:WEEKLY]]
+    stay = [*newest_first[:LATEST], *list(days.values())[:DAILY], *list(weeks.values())[:WEEKLY]]
     return [one for one in newest_first if one not in stay]
 
 

@@ -44,7 +44,10 @@ EXPORT_BLOCK = "shiyi"  # what our own export says beyond the public fields
 _BATCH = 100  # so small that whoever asks meanwhile hardly waits for one
 _RECALLED = "what recall showed"
 _ERRORS_KEPT = 100
-_SAID = ("text", "title", "gist", "detail", "topics", "aliases", "reason", "note")
+_SAID = (
+    "text", "title", "gist", "detail", "topics", "aliases", "reason", "note", "phase", "speaker",
+    "session", "external_id", "source_path",
+)  # fmt: skip
 _CORRECTS = ("supersedes", "contradicts")
 _LEVELS = 4  # a salience below this would be read as a level, so the block has it
 

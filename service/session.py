@@ -157,11 +157,15 @@ class Session(Closable):
         """
         with self._making:
             for one in self._family:
-                if one._indexes is not None:  # noqa: SLF001
-                    one._indexes.close()  # noqa: SLF001
-                one._indexes = one._standings = None  # noqa: SLF001
-                if one._traces is not None:  # noqa: SLF001
-                    one._traces.flush()  # noqa: SLF001
+                one.release()
+
+    def release(self) -> None:
+        """Close what this session alone has open, and write its traces; the store stays."""
+        if self._indexes is not None:
+            self._indexes.close()
+        self._indexes = self._standings = None
+        if self._traces is not None:
+            self._traces.flush()
 
     @property
     def traces(self) -> Traces:
@@ -275,13 +279,13 @@ class Session(Closable):
     def close(self) -> None:
         """Give the home up, for good."""
         self._closed = True
+        for one in self._family if self._parent is None else [self]:
+            one.release()
         if self._traces is not None:
             self._traces.close()
-        if self._indexes is not None:
-            self._indexes.close()
         if self._store is not None:
             self._store.close()
-        self._store = self._indexes = self._standings = None
+        self._store = None
 
 
 def _tell_nobody(done: int, total: int) -> None:

@@ -69,7 +69,7 @@ class Memory:
 
     def say(self, text: str, scope: str = "me", **given: Any) -> dict[str, Any]:
         """Remember words; `session`, `said_at`, `words_only`; what is left states the record."""
-        words = {k: given.pop(k) for k in ("session", "said_at", "speaker") if k in given}
+        words = {k: given.pop(k) for k in ("session", "said_at", "speaker", "turn") if k in given}
         words_only = given.pop("words_only", False)
         return remember(self.store, scope, Words(text=text, **words), given, words_only=words_only)
 

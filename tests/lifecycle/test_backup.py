@@ -310,14 +310,15 @@ def test_only_an_empty_home_is_filled(plain: Path, tmp_path: Path) -> None:
 
 
 def test_backups_are_private_and_share_what_did_not_change(tmp_path: Path) -> None:
-    """0700 and 0600; an attachment is written once; of one day the newest stays."""
+    """0700 and 0600; an attachment is written once; of one day the newest three stay."""
     with filled(tmp_path / "home") as store:
         attach(store, b"x" * 100_000)
-        first, second = back_up(store), back_up(store)
+        first, second, third, fourth = (back_up(store) for _ in range(4))
         kept = managed_backups(tmp_path / "home" / "backups", store.home_id)
 
-    assert [one.path for one in kept] == [second.path]
-    assert second.removed == [first.path.name]
+    assert {one.path for one in kept} == {second.path, third.path, fourth.path}
+    assert [one.removed for one in (first, second, third)] == [[], [], []]
+    assert fourth.removed == [first.path.name]
     assert first.linked == 0
     assert second.linked > 100_000
     for path in [first.path.parent, *first.path.parent.rglob("*")]:
@@ -325,7 +326,7 @@ def test_backups_are_private_and_share_what_did_not_change(tmp_path: Path) -> No
 
 
 def test_seven_days_and_four_weeks_stay() -> None:
-    """The newest of each day and week; nothing else, whatever the clock says."""
+    """The newest of each day and week, and the newest three; nothing else."""
     start = datetime(2026, 3, 31, 20, tzinfo=UTC)
     kept = [
         Kept(Path(f"{day}-{hour}"), start - timedelta(days=day, hours=hour), sealed=False)
@@ -336,8 +337,8 @@ def test_seven_days_and_four_weeks_stay() -> None:
     gone = {str(one.path) for one in to_remove(kept)}
 
     stay = [str(one.path) for one in kept if str(one.path) not in gone]
-    assert stay[:7] == [f"{day}-0" for day in range(7)]
-    assert stay[7:] == ["9-0", "16-0"], "two of the four weeks are among the days"
+    assert stay[:8] == ["0-0", "0-5", *(f"{day}-0" for day in range(1, 7))]
+    assert stay[8:] == ["9-0", "16-0"], "two of the four weeks are among the days"
 
 
 def test_a_backup_is_due_when_changes_wait(tmp_path: Path) -> None:
@@ -378,3 +379,23 @@ def test_missing_bytes_of_an_attachment_are_named(tmp_path: Path) -> None:
 
     assert made.manifest.missing == [gone]
     restore(open_backup(tmp_path / "b"), tmp_path / "new", tmp_path / "b")
+
+
+def test_an_encrypted_backup_leaves_no_plain_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it is written nothing of it lies anywhere but in the database and the sealed file."""
+    seen: list[str] = []
+    with filled(tmp_path / "home") as store:
+        before = {str(path) for path in tmp_path.rglob("*")}
+        fsync = os.fsync
+
+        def look(descriptor: int) -> None:
+            seen.extend(str(path) for path in tmp_path.rglob("*") if str(path) not in before)
+            fsync(descriptor)
+
+        monkeypatch.setattr(os, "fsync", look)
+        made = back_up(store, tmp_path / "stick.sealed", passphrase=PHRASE)
+
+    assert set(seen) == {str(tmp_path / ".stick.sealed.partial"), str(made.path)}
+    assert b"picture" not in made.path.read_bytes()

@@ -11,20 +11,25 @@ from typing import Any
 import pytest
 
 from shiyi.core.errors import NotFoundError
+from shiyi.core.text import text_sha256
+from shiyi.lifecycle.attach import capture_attachment
 from shiyi.lifecycle.backup import back_up
+from shiyi.lifecycle.correct import contradict, supersede
 from shiyi.lifecycle.edit import edit
 from shiyi.lifecycle.exporting import export_scope
 from shiyi.lifecycle.importing import import_path
 from shiyi.lifecycle.names import capture_id_of, record_id_of
 from shiyi.lifecycle.purge import Plan, Purge, plan_purge, purge
+from shiyi.lifecycle.readers.items import Quote
 from shiyi.lifecycle.remember import remember
+from shiyi.lifecycle.turn import capture, preflight
 from shiyi.lifecycle.undo import undo
 from shiyi.lifecycle.validate import PENDING, validate, verdict
 from shiyi.lifecycle.write import Words
 from shiyi.models.encoder import Encoder
-from shiyi.store import Store
+from shiyi.store import Entry, Store, Transaction
 from shiyi.store.traces import Traces, new_trace_id
-from tests.conftest import Memory
+from tests.conftest import NOW, Memory
 from tests.lifecycle.test_backup import attach, dumped
 
 MARKER = "ZEBRAQUARTZ"
@@ -112,6 +117,84 @@ def test_links_keep_their_place_in_time(memory: Memory) -> None:
     undo(memory.store, "me", moment)
     left = memory.store.links_from("me", [one["record_id"]])[one["record_id"]]
     assert [(link.dst, link.span_start) for link in left] == [(two["capture_id"], 0)]
+
+
+def test_an_old_version_and_a_correction_that_repeat_it_are_named(memory: Memory) -> None:
+    """What stays and still holds the words is named, in whichever version or reason it does."""
+    store = memory.store
+    said = memory.say(f"她的秘密花園在 {MARKER}。")
+    memory.edit(said["record_id"], gist="她喜歡花。", title="花")
+    old, new = memory.record("old", "她住在台北。"), memory.record("new", f"她搬去 {MARKER}")
+    supersede(store, "me", old, new, reason=f"she moved to {MARKER}")
+
+    assert plan_purge(store, "me", [said["capture_id"]]).repeating == (said["record_id"],)
+    plan = plan_purge(store, "me", [new])
+    assert (plan.quoting, plan.repeating) == ((), (old,))
+    do_purge(memory, [said["capture_id"], new, *plan.repeating, said["record_id"]])
+
+    assert holding(store.home) == []
+
+
+def test_reasons_that_speak_of_it_go(memory: Memory) -> None:
+    """A reason in the ledger of other words, one on a link, its turn's name, and its hash."""
+    store = memory.store
+    secret = memory.record("secret", f"在 {MARKER}。")
+    turn = f"turn of {MARKER}"
+    said = memory.say(f"{MARKER}！", words_only=True, turn=turn)
+    other = memory.say("還是一樣。", words_only=True, turn="b")
+    one, two = memory.record("one", "她住台北"), memory.record("two", "她住高雄")
+    contradict(
+        store, "me", one, two, reason=f"as said of {MARKER}",
+        source=Quote(said["capture_id"], None, 0, 2),
+    )  # fmt: skip
+    preflight(store, "me", f"{MARKER}！", turn, key=f"key of {MARKER}")
+    step = Entry(
+        scope="me", step="finalize", outcome="no_derivation_needed", turn_id="b",
+        capture_id=other["capture_id"], records=(secret,), reason=f"{MARKER} is known",
+        created_at=NOW,
+    )  # fmt: skip
+
+    def act(transaction: Transaction) -> dict[str, Any]:
+        transaction.add_steps("b", [step])
+        return {}
+
+    store.write("me", act)
+    do_purge(memory, [secret, said["capture_id"]])
+
+    rows = [row for many in dumped(store).values() for row in many]
+    assert holding(store.home) == []
+    assert not any(text_sha256(f"{MARKER}！").encode() in row for row in rows)
+    assert store.links_from("me", [one])[one][0].attrs == {}
+    assert verdict(validate(store)) == "clean"
+
+
+def test_what_belongs_to_it_and_stays_is_named(memory: Memory, tmp_path: Path) -> None:
+    """A transcription beside its attachment, a text beside its file, the same bytes elsewhere."""
+    store = memory.store
+    (tmp_path / "a.bin").write_bytes(b"\xff\x00" * 9)
+    (tmp_path / "a.txt").write_text(MARKER)
+    for turn in ("t", "u"):
+        preflight(store, "me", "甲", turn, tier="full")
+    kept = {
+        name: capture_attachment(store, "me", str(tmp_path / name), "t", most_megabytes=1)
+        for name in ("a.bin", "a.txt")
+    }
+    twin = capture_attachment(store, "me", str(tmp_path / "a.bin"), "u", most_megabytes=1)
+    spoken = capture(
+        store, "me", Words(text=f"{MARKER} read aloud", turn="t"), fidelity="transcription",
+        of=kept["a.bin"]["attachment_id"],
+    )["capture_id"]  # fmt: skip
+
+    assert plan_purge(store, "me", [kept["a.bin"]["attachment_id"]]).beside == (spoken,)
+    text = plan_purge(store, "me", [kept["a.txt"]["capture_id"]])
+    assert text.beside == (kept["a.txt"]["attachment_id"],)
+    done = do_purge(memory, [kept["a.bin"]["attachment_id"]])
+    assert any(spoken in sentence for sentence in done.left)
+    assert any(f"{twin['attachment_id']} in me" in sentence for sentence in done.left)
+    assert [one.step for one in store.turns.of_capture("me", spoken)] == ["capture"]
+
+    do_purge(memory, [spoken, kept["a.txt"]["capture_id"], *text.beside])
+    assert holding(store.home) == []
 
 
 def test_what_quotes_it_stays_and_is_marked(memory: Memory) -> None:
@@ -283,7 +366,7 @@ import sys
 from pathlib import Path
 from shiyi.lifecycle.names import capture_id_of, record_id_of
 from shiyi.lifecycle.purge import plan_purge, purge
-from shiyi.store import Store
+from shiyi.store import Entry, Store, Transaction
 from shiyi.store.traces import Traces
 
 home = Path(sys.argv[1])
