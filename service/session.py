@@ -165,7 +165,7 @@ class Session(Closable):
             self._indexes.close()
         self._indexes = self._standings = None
         if self._traces is not None:
-            self._traces.flush()
+            self._traces.close()
 
     @property
     def traces(self) -> Traces:
@@ -281,8 +281,6 @@ class Session(Closable):
         self._closed = True
         for one in self._family if self._parent is None else [self]:
             one.release()
-        if self._traces is not None:
-            self._traces.close()
         if self._store is not None:
             self._store.close()
         self._store = None
