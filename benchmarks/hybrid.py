@@ -10,9 +10,10 @@ from typing import Any
 
 from benchmarks import corpus, homes
 from benchmarks.measure import Result, Row, Skipped, in_turn, milliseconds
-from shiyi.indexer.analyze import _segmenter, terms
+from shiyi.indexer.analyze import terms
 from shiyi.indexer.fold import to_simplified
 from shiyi.indexer.indexes import Indexes
+from shiyi.indexer.lexicon import segmenter
 from shiyi.lifecycle.remember import remember
 from shiyi.lifecycle.write import Words
 from shiyi.models.tokens import get_counter
@@ -205,4 +206,4 @@ def _hybrid(
 
 def _words(text: str) -> str:
     """Return the words of a text as LanceDB gets them: cut, with a space between."""
-    return " ".join(word for word in _segmenter().lcut_for_search(text) if word.isalnum())
+    return " ".join(word for word in segmenter().lcut_for_search(text) if word.isalnum())

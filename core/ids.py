@@ -32,6 +32,12 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
+def as_id(text: str) -> str | None:
+    """Return the id that `text` is, whatever its case and the space around it, or None."""
+    plain = text.strip().upper()
+    return plain if is_id(plain) else None
+
+
 def is_short_id(text: str) -> bool:
     """Tell whether `text` has the form of the beginning of an id."""
     return _SHORT.fullmatch(text.strip().upper()) is not None
@@ -57,15 +63,16 @@ def resolve_id(scope: str, reference: str) -> str:
 
 
 def check_id(text: str) -> str:
-    """Return `text` when it is an id.
+    """Return the id that `text` is, in capital letters.
 
-    Raises UsageError otherwise; the message does not repeat the value.
+    Raises UsageError when it is none; the message does not repeat the value.
     """
-    if not is_id(text):
+    id_ = as_id(text)
+    if id_ is None:
         raise UsageError(
             "An id is 26 characters of digits and capital letters, as `shiyi list` shows it."
         )
-    return text
+    return id_
 
 
 def check_turn(name: str) -> str:

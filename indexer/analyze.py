@@ -8,26 +8,18 @@ and identifiers (e-mail, phone, code, version) are kept whole and in parts.
 import hashlib
 import importlib.metadata
 import importlib.resources
-import logging
 import re
-import tempfile
 import unicodedata
-import warnings
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from pathlib import Path
-from typing import Any
 
-import Stemmer
-
-from shiyi.core.files import make_private_directory
 from shiyi.indexer.fold import Folded, fold, is_traditional, to_mainland_words
-from shiyi.models.cache import default_cache
+from shiyi.indexer.lexicon import segmenter, stemmer, stop_words
 
-VERSION = 3
+VERSION = 4
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\u3005\u3007"
 _SYLLABIC = "\u3040-\u30ff\u31f0-\u31ff\uac00-\ud7af\u3105-\u312f"
@@ -50,6 +42,7 @@ _PIECES = re.compile(
       )(?!\d|\.\d) )
     | (?P<number> \d+(?:,\d{{3}})+(?:\.\d+)?(?!\d) )
     | (?P<code>  [a-z0-9]++(?:[-_./:\#][a-z0-9]++)+ | \d++[a-z]++\d[a-z0-9]*+ )
+    | (?P<amount> \d++[a-z]++(?:['’][a-z]+)?(?![^\W{_HAN}{_SYLLABIC}]) )
     | (?P<word>  [^\W\d_{_HAN}{_SYLLABIC}][^\W_{_HAN}{_SYLLABIC}]*
                  (?:[\u0300-\u036f]+[^\W_{_HAN}{_SYLLABIC}]*)*(?:['’][a-z]+)? )
     | (?P<digits> \d+ )
@@ -105,9 +98,9 @@ def words(text: str) -> list[str]:
     """
     found: list[str] = []
     for piece in _MIXED_RUN.findall(fold(text)):
-        for word in _segmenter().lcut(piece[:_SEGMENTED_AT_ONCE]):
+        for word in segmenter().lcut(piece[:_SEGMENTED_AT_ONCE]):
             short = len(word) < len("两字") and _HAS_HAN.search(word)
-            if not short and word not in _stop_words() and any(map(str.isalnum, word)):
+            if not short and word not in stop_words() and any(map(str.isalnum, word)):
                 found.append(word)
     return found
 
@@ -144,18 +137,10 @@ def _locate_pieces(folded: str, first: int, last: int) -> Iterator[Term]:
             yield from _pairs(text, start) if "bigrams" not in _left_out else ()
         elif kind == "syllabic":
             yield from _pairs(text, start, singles=True)
-        elif kind == "word":
-            yield from _word(text, start)
         elif kind == "sign" or (kind == "digits" and len(text) <= _MAX_TERM):
             yield Term(text, start, end)
-        elif kind == "date":
-            yield from _date(text, start)
-        elif kind == "phone":
-            yield from _phone(text, start)
-        elif kind == "number":
-            yield from _number(text, start)
-        elif kind == "code":
-            yield from _identifier(text, start)
+        elif kind in _READERS:
+            yield from _READERS[kind](text, start)
 
 
 def identifiers(text: str) -> set[str]:
@@ -263,7 +248,7 @@ def _fingerprint(left_out: frozenset[str]) -> str:
         importlib.metadata.version("opencc"),
         importlib.metadata.version("PyStemmer"),
         unicodedata.unidata_version,
-        " ".join(sorted(_stop_words())),
+        " ".join(sorted(stop_words())),
     ]
     return hashlib.sha256("\n".join(parts).encode("utf-8")).hexdigest()[:16]
 
@@ -282,7 +267,7 @@ def _in_jieba_range(character: str) -> bool:
 def _chinese_words(run: str, start: int) -> Iterator[Term]:
     position = start
     for first in range(0, len(run), _SEGMENTED_AT_ONCE):
-        for word in _segmenter().lcut(run[first : first + _SEGMENTED_AT_ONCE]):
+        for word in segmenter().lcut(run[first : first + _SEGMENTED_AT_ONCE]):
             if _HAS_HAN.search(word):
                 yield from _search_words(word, position)
             position += len(word)
@@ -290,7 +275,7 @@ def _chinese_words(run: str, start: int) -> Iterator[Term]:
 
 def _search_words(word: str, start: int) -> Iterator[Term]:
     """Yield a word and the dictionary words inside it, as jieba's search mode does."""
-    known = _segmenter().FREQ
+    known = segmenter().FREQ
     for size in (2, 3):
         if len(word) > size:
             for i in range(len(word) - size + 1):
@@ -304,13 +289,13 @@ def _search_words(word: str, start: int) -> Iterator[Term]:
 def _word(text: str, start: int) -> Iterator[Term]:
     plain = _without_accents(text)
     bare = re.split("['’]", plain)[0]
-    if bare in _stop_words() or plain in _stop_words() or len(text) > _MAX_TERM:
+    if bare in stop_words() or plain in stop_words() or len(text) > _MAX_TERM:
         return
     end = start + len(text)
     if any(c.isdigit() for c in bare):
         yield from _identifier(bare, start)
         return
-    yield Term(_stemmer().stemWord(bare), start, end)
+    yield Term(stemmer().stemWord(bare), start, end)
 
 
 def _date(text: str, start: int) -> Iterator[Term]:
@@ -348,6 +333,17 @@ def _number(text: str, start: int) -> Iterator[Term]:
         yield Term(decimals, end - len(decimals), end)
 
 
+def _amount(text: str, start: int) -> Iterator[Term]:
+    """Yield a number with its unit, such as 10k, and each of them as if they stood apart."""
+    figures = next(place for place, one in enumerate(text) if one.isalpha())
+    bare = re.split("['’]", text)[0]
+    if len(bare) <= _MAX_TERM:
+        yield Term(bare, start, start + len(text))
+    if figures <= _MAX_TERM:
+        yield Term(text[:figures], start, start + figures)
+    yield from _word(text[figures:], start + figures)
+
+
 def _identifier(text: str, start: int) -> Iterator[Term]:
     """Yield a code whole, by the segments that are codes themselves, and in parts."""
     whole = _SEPARATORS.sub("", text)
@@ -374,9 +370,15 @@ def _parts(text: str, start: int) -> Iterator[Term]:
             continue
         if word.isdigit():
             yield Term(word, start + part.start(), start + part.end())
-        elif len(word) > 1 and word not in _stop_words():
-            stem = _stemmer().stemWord(word)
+        elif len(word) > 1 and word not in stop_words():
+            stem = stemmer().stemWord(word)
             yield Term(stem, start + part.start(), start + part.end())
+
+
+_READERS: dict[str | None, Callable[[str, int], Iterator[Term]]] = {
+    "word": _word, "date": _date, "phone": _phone, "number": _number, "amount": _amount,
+    "code": _identifier,
+}  # fmt: skip
 
 
 def _is_exact(whole: str) -> bool:
@@ -388,36 +390,3 @@ def _without_accents(word: str) -> str:
     if word.isascii():
         return word
     return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
-
-
-@cache
-def _stop_words() -> frozenset[str]:
-    content = importlib.resources.files("shiyi.indexer").joinpath("stopwords.txt")
-    return frozenset(content.read_text("utf-8").split())
-
-
-@cache
-def _stemmer() -> Any:
-    return Stemmer.Stemmer("english")
-
-
-def _dictionary_cache() -> Path:
-    try:
-        return make_private_directory(Path(default_cache()) / "jieba")
-    except OSError:
-        return Path(tempfile.mkdtemp(prefix="shiyi-"))  # private, and of use to this process only
-
-
-@cache
-def _segmenter() -> Any:
-    """Return jieba's tokenizer with its built-in dictionary; about a second on first use."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # jieba 0.42.1 has old escapes and pkg_resources
-        import jieba  # noqa: PLC0415 - its dictionary takes a second to load
-    jieba.setLogLevel(logging.CRITICAL)  # a cache that cannot be written is only slower
-    segmenter = jieba.Tokenizer()
-    # jieba unmarshals its cache; in the shared temporary directory anyone could put one there.
-    segmenter.tmp_dir = str(_dictionary_cache())
-    segmenter.cache_file = f"dictionary-{importlib.metadata.version('jieba')}"
-    segmenter.initialize()
-    return segmenter

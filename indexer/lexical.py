@@ -177,11 +177,21 @@ class LiveOkapi(NonNegativeOkapi):
             scores[~self.alive[: self.slots]] = 0.0
         return scores
 
-    def search(self, query: Iterable[str]) -> LexicalScores:
-        """Return scores and coverage of every slot, float64."""
+    def search(
+        self, query: Iterable[str], alike: Mapping[int, Array] | None = None
+    ) -> LexicalScores:
+        """Return scores and coverage of every slot, float64.
+
+        alike: keys of other terms, uint64, that count as one with a term of the query.
+        """
         self._prepare_when_due()
         scores, covered = np.zeros(self.slots), np.zeros(self.slots)
-        mass = self._add_up(Counter(map(term_key, query)), scores, covered)
+        counts = Counter(map(term_key, query))
+        mass = 0.0
+        for key, others in (alike or {}).items():
+            if times := counts.pop(key, 0):
+                mass += self._add_alike([key, *self._known(others)], times, scores, covered)
+        mass += self._add_up(counts, scores, covered) if counts else 0.0
         if self._dead:
             dead = ~self.alive[: self.slots]
             scores[dead] = covered[dead] = 0.0
@@ -240,6 +250,33 @@ class LiveOkapi(NonNegativeOkapi):
                 if covered is not None:
                     np.add.at(covered, documents, idf)
         return sum(idfs)
+
+    def _known(self, keys: Array) -> list[int]:
+        """Return the keys that any document has, or had."""
+        base = self._base.keys
+        places = base.searchsorted(keys)
+        known = base.take(places, mode="clip") == keys if len(base) else np.zeros(len(keys), bool)
+        known |= np.isin(keys, np.fromiter(self._delta, np.uint64, len(self._delta)))
+        found: list[int] = keys[known].tolist()
+        return found
+
+    def _add_alike(self, keys: Sequence[int], times: int, scores: Array, covered: Array) -> float:
+        """Add what terms give that count as one; a document has it as often as its commonest."""
+        most = np.zeros(self.slots, np.uint16)
+        for key in dict.fromkeys(keys):
+            (start,), (end,), _ = self._look_up({key: 1})
+            documents = self._base.documents[start:end]
+            frequencies = self._base.frequencies[start:end]
+            most[documents] = np.maximum(most[documents], frequencies)
+            if key in self._delta:
+                documents, frequencies = self._delta[key].get()
+                most[documents] = np.maximum(most[documents], frequencies)
+        most[~self.alive[: self.slots]] = 0
+        documents = np.flatnonzero(most)
+        idf = non_negative_idf(self.corpus_size, len(documents))
+        scores[documents] += times * idf * self._saturation(documents, most[documents])
+        covered[documents] += idf
+        return idf
 
     def _saturation(self, documents: Array, frequencies: Array) -> Array:
         """Return rank_bm25's term-frequency part, in its own order of operations."""

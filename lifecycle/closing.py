@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from shiyi.core.errors import ConflictError, NotFoundError, UsageError
-from shiyi.core.text import check_text
+from shiyi.core.text import check_text, visible
 from shiyi.indexer.analyze import terms
+from shiyi.lifecycle.names import record_id_of
 from shiyi.lifecycle.secrets import check_secrets
 from shiyi.store import Entry, Store, Transaction
 from shiyi.store.turns import CLOSING
@@ -41,10 +42,12 @@ def finalize(
     Returns capture_id, turn_id, closed (how), records, repeated and warnings. Raises NotFoundError,
     UsageError for what does not hold, ConflictError when it is closed in another way.
     """
+    named_as = {record_id_of(scope, one): one for one in records}
+    records = list(named_as)
 
     def act(transaction: Transaction) -> dict[str, Any]:
         if not store.capture_hashes(scope, [capture_id]):
-            raise NotFoundError(f"There is no capture {capture_id} in the scope {scope}.")
+            raise NotFoundError(f"There is no capture {visible(capture_id)} in the scope {scope}.")
         entries = store.turns.of_capture(scope, capture_id)
         taken = next((one for one in entries if one.step == "capture"), None)
         before = next((one for one in reversed(entries) if one.step in CLOSING), None)
@@ -53,7 +56,7 @@ def finalize(
             return _told(capture_id, before, repeated=True)
         warnings: list[str] = []
         if outcome == "derived":
-            named = _quoting(store, scope, capture_id, records)
+            named = _quoting(store, scope, capture_id, named_as)
         else:
             named, warnings = _found(
                 store, scope, taken, reason=reason, records=records, trace_id=trace_id,
@@ -102,8 +105,8 @@ def _check_repeat(
         )
 
 
-def _quoting(store: Store, scope: str, capture_id: str, records: Sequence[str]) -> list[str]:
-    """Return the records that quote a capture, or those among them that are named."""
+def _quoting(store: Store, scope: str, capture_id: str, records: Mapping[str, str]) -> list[str]:
+    """Return the records that quote a capture, or those that are named, by their ids."""
     links = store.links_to(scope, [capture_id], rels=["quotes"]).get(capture_id, [])
     quoting = list(dict.fromkeys(link.src for link in links))
     if not quoting:
@@ -114,8 +117,9 @@ def _quoting(store: Store, scope: str, capture_id: str, records: Sequence[str]) 
     named = list(dict.fromkeys(records)) or quoting
     for id_ in named:
         if id_ not in quoting:
+            name = visible(records[id_])
             raise UsageError(
-                f"{id_} does not quote this capture; tie it with `shiyi link {id_} quotes "
+                f"{name} does not quote this capture; tie it with `shiyi link {name} quotes "
                 f"{capture_id}`, or leave it out."
             )
     return named

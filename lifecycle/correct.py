@@ -6,7 +6,6 @@ from typing import Any
 
 from shiyi.core.text import check_text
 from shiyi.lifecycle.claims import claims_of
-from shiyi.lifecycle.names import record_id_of
 from shiyi.lifecycle.readers.items import Quote
 from shiyi.lifecycle.secrets import check_secrets
 from shiyi.lifecycle.ties import between, check_chain, check_unmerged, retired, spans_of
@@ -40,8 +39,8 @@ def supersede(
     check_secrets(reason)
 
     def act(transaction: Transaction) -> dict[str, Any]:
-        before = head_of(store, scope, record_id_of(scope, old))
-        after = head_of(store, scope, record_id_of(scope, new))
+        before = head_of(store, scope, old)
+        after = head_of(store, scope, new)
         check_match(before, if_match)
         for one in (before, after):
             check_unmerged(one)
@@ -85,8 +84,8 @@ def contradict(
     check_secrets(reason)
 
     def act(transaction: Transaction) -> dict[str, Any]:
-        one = head_of(store, scope, record_id_of(scope, record))
-        against = head_of(store, scope, record_id_of(scope, other))
+        one = head_of(store, scope, record)
+        against = head_of(store, scope, other)
         link = between(one, "contradicts", against)
         stands = _standing(store, link) or _standing(store, between(against, "contradicts", one))
         if stands is None:

@@ -7,6 +7,7 @@ from typing import Any
 from shiyi.core.errors import UsageError
 from shiyi.lifecycle.dates import basis_of
 from shiyi.lifecycle.fitting import check_attrs_said, check_entity, named_in_attrs
+from shiyi.lifecycle.names import record_id_of
 from shiyi.lifecycle.secrets import check_secrets
 from shiyi.lifecycle.ties import check_unmerged
 from shiyi.lifecycle.write import (
@@ -24,7 +25,7 @@ from shiyi.store.shapes import REDIRECT, is_whole
 def edit(
     store: Store,
     scope: str,
-    record_id: str,
+    reference: str,
     fields: Mapping[str, Any],
     *,
     reason: str | None = None,
@@ -44,7 +45,7 @@ def edit(
     check_secrets(dict(fields), reason, allow=allow_secret)
 
     def act(transaction: Transaction) -> dict[str, Any]:
-        head = head_of(store, scope, record_id)
+        head = head_of(store, scope, reference)
         check_match(head, if_match)
         columns = record_fields(fields)
         if columns.get("status", head.status) != head.status:
@@ -77,13 +78,13 @@ def edit(
             transaction.add_links(links)
         newest = version if changed else head
         return {
-            "record_id": record_id,
+            "record_id": newest.record_id,
             "version": newest.version,
             "etag": newest.etag,
             "changed": changed,
         }
 
-    request = ["edit", record_id, dict(fields), reason, if_match]
+    request = ["edit", record_id_of(scope, reference), dict(fields), reason, if_match]
     return store.write(scope, act, key=key, request=request)
 
 

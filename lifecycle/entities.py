@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from shiyi.core.errors import UsageError
-from shiyi.lifecycle.names import record_id_of
 from shiyi.lifecycle.secrets import check_secrets
 from shiyi.lifecycle.write import check_match, head_of
 from shiyi.store import Record, Store, Transaction
@@ -97,7 +96,7 @@ def split(
 
 
 def _entity(store: Store, scope: str, reference: str) -> Record:
-    head = head_of(store, scope, record_id_of(scope, reference))
+    head = head_of(store, scope, reference)
     if head.kind != "entity":
         raise UsageError(f"Only entities are merged and split; this is of kind {head.kind}.")
     return head

@@ -5,7 +5,6 @@ from typing import Any
 
 from shiyi.core.errors import ConflictError, UsageError
 from shiyi.core.text import check_text
-from shiyi.lifecycle.names import record_id_of
 from shiyi.lifecycle.secrets import check_secrets
 from shiyi.lifecycle.write import check_match, check_whole, head_of
 from shiyi.store import Store, Transaction
@@ -32,7 +31,7 @@ def close_followup(
     check_secrets(note)
 
     def act(transaction: Transaction) -> dict[str, Any]:
-        head = head_of(store, scope, record_id_of(scope, id_))
+        head = head_of(store, scope, id_)
         if head.kind != "followup":
             raise UsageError(f"Only a followup is closed; this is a record of kind {head.kind}.")
         check_match(head, if_match)

@@ -16,7 +16,6 @@ from shiyi.lifecycle.fitting import (
     named_in_attrs,
 )
 from shiyi.lifecycle.held import judged
-from shiyi.lifecycle.names import record_id_of
 from shiyi.lifecycle.readers.items import Quote
 from shiyi.lifecycle.secrets import check_secrets
 from shiyi.lifecycle.states import placed
@@ -137,11 +136,11 @@ def link(
         raise UsageError("Which entity stands for which is said by entity merge, not by link.")
 
     def act(transaction: Transaction) -> dict[str, Any]:
-        source = head_of(store, scope, record_id_of(scope, src))
+        source = head_of(store, scope, src)
         if rel == "quotes":
             made = quoted(store, source, [Quote(dst)])[0]
         else:
-            target = head_of(store, scope, record_id_of(scope, dst))
+            target = head_of(store, scope, dst)
             made = between(source, rel, target)
             if rel == "member_of" and target.attrs.get("entities"):
                 check_shared(store, target, [source.record_id])

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from shiyi.core.errors import UsageError
+from shiyi.core.text import visible
 from shiyi.lifecycle.names import record_id_of
 from shiyi.store import Record, Store, Transaction
 from shiyi.store.salience import level_of, salience_of
@@ -48,12 +49,13 @@ def apply_decays(
 
     def act(transaction: Transaction) -> dict[str, Any]:
         proposed = {one.record.record_id: one for one in decays(store, scope, now, days)}
-        wanted = list(dict.fromkeys(record_id_of(scope, id_) for id_ in ids))
+        wanted = {record_id_of(scope, id_): id_ for id_ in ids}
         unknown = [id_ for id_ in wanted if id_ not in proposed]
         if unknown:
+            name = visible(wanted[unknown[0]])
             raise UsageError(
-                f"{unknown[0]} is not proposed: its weight was confirmed, is a person's own, or "
-                "was changed since; see `shiyi salience review`. Nothing was changed."
+                f"{name} is not proposed: its weight was confirmed, is a person's own, or was "
+                "changed since; see `shiyi salience review`. Nothing was changed."
             )
         transaction.add_records(
             [
@@ -65,6 +67,6 @@ def apply_decays(
                 for one in (proposed[id_] for id_ in wanted)
             ]
         )  # fmt: skip
-        return {"applied": wanted}
+        return {"applied": list(wanted)}
 
     return store.write(scope, act, key=key, request=["salience-review", *sorted(ids), days])

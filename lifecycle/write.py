@@ -7,7 +7,7 @@ from typing import Any
 
 from shiyi.core.dates import parse_day_range
 from shiyi.core.errors import ConflictError, NotFoundError, UsageError
-from shiyi.core.text import check_text
+from shiyi.core.text import check_text, visible
 from shiyi.lifecycle.names import record_id_of
 from shiyi.lifecycle.recalled import refuse_recalled
 from shiyi.store import Record, Store, Transaction, encode_json
@@ -168,11 +168,14 @@ def check_match(head: Record, if_match: str | None) -> None:
         )
 
 
-def head_of(store: Store, scope: str, record_id: str) -> Record:
-    """Return the newest version of a record; raises NotFoundError."""
-    versions = store.versions(scope, record_id)
+def head_of(store: Store, scope: str, reference: str) -> Record:
+    """Return the newest version of a record, by its id or its source's name for it.
+
+    Raises NotFoundError, which names it as it was given.
+    """
+    versions = store.versions(scope, record_id_of(scope, reference))
     if not versions:
-        raise NotFoundError(f"There is no record {record_id} in the scope {scope}.")
+        raise NotFoundError(f"There is no record {visible(reference)} in the scope {scope}.")
     return versions[-1]
 
 

@@ -85,21 +85,43 @@ def load_sentence_encoder(
     return EngineEncoder(name, identity, quick=engine, calibration=calibration)
 
 
+def is_here(model: str) -> bool:
+    """Tell whether a directory or the local hub cache holds a model, as far as names can tell.
+
+    Quick: neither torch nor transformers is imported.
+    """
+    path = Path(model).expanduser()
+    if path.is_dir():
+        return True
+    if _is_path(model) or not installed():
+        return False
+    hub = import_module("huggingface_hub")
+    kept = Path(hub.constants.HF_HUB_CACHE) / f"models--{_hub_name(model).replace('/', '--')}"
+    return any((kept / "snapshots").glob("*/*"))
+
+
+def _is_path(model: str) -> bool:
+    return model.startswith((".", "~")) or Path(model).is_absolute()
+
+
+def _hub_name(model: str) -> str:
+    return model if "/" in model else f"sentence-transformers/{model}"
+
+
 def _directory(model: str) -> Path:
     path = Path(model).expanduser()
     if path.is_dir():
         return path.resolve()
-    if model.startswith((".", "~")) or path.is_absolute():
+    if _is_path(model):
         raise ModelUnavailableError(
             f"There is no model directory at {str(path)!r}; give the path of a "
             "sentence-transformers directory."
         )
     _require_library()
-    name = model if "/" in model else f"sentence-transformers/{model}"
     try:
         with _quiet():
             hub = import_module("huggingface_hub")
-            return Path(hub.snapshot_download(name, local_files_only=True))
+            return Path(hub.snapshot_download(_hub_name(model), local_files_only=True))
     except Exception as error:
         raise ModelUnavailableError(
             f"The model {model!r} is neither a directory nor in the local hub cache, and nothing "

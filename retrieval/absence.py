@@ -4,7 +4,7 @@ A topic is asked for as it stands and in every other way that memories may have 
 there are: superseded and archived, notes and sessions, expired ones too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,6 +76,14 @@ def prove_absence(
     return AbsenceResult(
         outcome=outcome, searched=searched, probes=runs, found=ids[:_SHOWN],
         omitted=max(0, len(ids) - _SHOWN), notes=list(notes),
+    )  # fmt: skip
+
+
+def nowhere(notes: Sequence[str]) -> AbsenceResult:
+    """Return that nothing could be asked, since there is no such scope, as `notes` say."""
+    return AbsenceResult(
+        outcome="unavailable", searched=0, probes=[], found=[], omitted=0,
+        notes=[*notes, "Nothing was asked, so absence is not shown."],
     )  # fmt: skip
 
 

@@ -4,11 +4,12 @@ from datetime import date, timedelta
 
 import numpy as np
 
-from shiyi.core.ids import is_id
+from shiyi.core.ids import as_id
 from shiyi.indexer.analyze import han_share, identifiers, term_key
 from shiyi.indexer.documents import FRAGMENT, NO_DATE, RECORD
 from shiyi.indexer.index import ScopeIndex
 from shiyi.indexer.lexical import top
+from shiyi.indexer.lone import terms_with
 from shiyi.indexer.segment import Array
 from shiyi.retrieval.fuse import Evidence
 from shiyi.retrieval.query import Asked
@@ -35,7 +36,7 @@ def gather(
     allowed is bool (slots,). vectors are the centred ones of the whole query and of its
     sentences, (k, d), or None. words says whether the lexical channel takes part.
     """
-    lexical = index.lexical.search(asked.terms if words else [])
+    lexical = index.lexical.search(asked.terms if words else [], terms_with(asked.text))
     exact = _exact(index, asked.text)
     table = index.vectors if vectors is not None else None
     if table is not None and vectors is not None and table.is_large:
@@ -177,5 +178,5 @@ def _exact(index: ScopeIndex, text: str) -> dict[int, float]:
 
 
 def _named(index: ScopeIndex, text: str) -> list[int]:
-    id_ = text.strip()
-    return [*index.find(RECORD, id_), *index.find(FRAGMENT, id_)] if is_id(id_) else []
+    id_ = as_id(text)
+    return [] if id_ is None else [*index.find(RECORD, id_), *index.find(FRAGMENT, id_)]

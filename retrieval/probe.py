@@ -59,6 +59,10 @@ _ASSOCIATION = 0.2  # of the worth of a hit of the same rank
 _TIMED = 5  # records whose neighbours in time are looked at
 _NEIGHBOURS = 2
 _SUPERSEDED = STATUSES.index("superseded")
+_WORDS_OF_TODAY = (
+    "The words of today were searched; what was found is shown as it stood at the time of as_of, "
+    "so a record that said this then, and other words now, may be missing."
+)
 _ROOMS = ("records", "related", "entities", "facets", "beside")
 
 
@@ -117,6 +121,9 @@ def probe(  # noqa: PLR0917 - the same as search, and what holds the links
         if not asked.moment:
             rooms["associations"] = _associations(store, index, findings, ids)
     notes = [*asked.notes, *_common_notes(findings)]
+    if findings and asked.moment.standing is not None:
+        notes.append(_WORDS_OF_TODAY)
+        trace.says(_WORDS_OF_TODAY)
     head: dict[str, Any] = {
         "outcome": _outcome(findings, found=bool(records)),
         "mode": ("hybrid" if findings[0].hybrid else "keyword") if findings else None,

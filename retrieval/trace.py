@@ -38,6 +38,7 @@ class Tracer:
         self.id: str | None = None  # under which it will be kept
         self.name = "asked"  # of the next question
         self.wording: str | None = None  # what stands for its text where that holds stored words
+        self.notes: list[str] = []
         self.questions: list[dict[str, Any]] = []
         self.engine: dict[str, Any] | None = None
         self.chosen: list[str] = []
@@ -113,6 +114,11 @@ class Tracer:
             "ranking": _ranking(ids, best, fused, answered=answered, least=least),
         })  # fmt: skip
 
+    def says(self, sentence: str) -> None:
+        """Note how the call was understood, in a sentence without stored words."""
+        if self.on:
+            self.notes.append(sentence)
+
     def chose(self, ids: Iterable[str]) -> None:
         """Note what is shown, in order."""
         if self.on:
@@ -150,7 +156,8 @@ class Tracer:
                     line["of"] = self._same[line["id"]]
         took = {**self._stages, "all": time.perf_counter() - self._began}
         return {
-            "questions": self.questions, "chosen": self.chosen, "stepped_down": self._forms,
+            "notes": self.notes, "questions": self.questions, "chosen": self.chosen,
+            "stepped_down": self._forms,
             "left_out": self._left_out,
             "omitted": self._omitted,
             "stages": {name: round(1000 * seconds, 3) for name, seconds in took.items()},

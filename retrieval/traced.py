@@ -87,6 +87,7 @@ class Trace(BaseModel):
     maintenance: bool = Field(default=False, description="asked before the turn's own words")
     outcome: Outcome
     error: str | None = Field(default=None, description="the code of the error that ended it")
+    notes: list[str] = Field(default=[], description="how the call was understood")
     questions: list[Question]
     chosen: list[str]
     stepped_down: dict[str, str] = Field(description="the form that was shown, by id")

@@ -16,7 +16,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from shiyi.core.errors import NotFoundError
-from shiyi.core.ids import is_id
+from shiyi.core.ids import as_id
 from shiyi.service.mcp_greeting import INSTRUCTIONS, NAME, TITLE, version
 from shiyi.service.mcp_prompts import PROMPTS
 from shiyi.service.mcp_tool import Tool
@@ -26,7 +26,7 @@ from shiyi.service.refusal import refusal_of
 
 log = logging.getLogger("shiyi.mcp")
 Context = ServerRequestContext[Any, Any]
-_RESOURCE = re.compile(r"memory://(record|capture)/([0-9A-Z]{26})")
+_RESOURCE = re.compile(r"memory://(record|capture)/([0-9A-Za-z]{26})")
 
 
 def make_server(door_of: Callable[[Context], Door]) -> Server[Any]:
@@ -129,7 +129,7 @@ class _Handlers:
         found = _RESOURCE.fullmatch(uri)
         tool = self._tools["memory_fetch"][0]
         try:
-            if found is None or not is_id(found[2]):
+            if found is None or as_id(found[2]) is None:
                 raise NotFoundError(  # noqa: TRY301
                     "A resource is memory://record/<id> or memory://capture/<id>, with a whole id."
                 )

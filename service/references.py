@@ -1,10 +1,13 @@
-"""What is meant when something is named: a whole id, the beginning of one, or a source's name."""
+"""What is meant when something is named: a whole id, the beginning of one, or a source's name.
+
+Ids are read in either case. A source's name goes first, since it may look like one.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shiyi.core.errors import UsageError
-from shiyi.core.ids import is_id, is_short_id
+from shiyi.core.ids import as_id, is_short_id
 from shiyi.lifecycle.names import capture_id_of, record_id_of
 from shiyi.service.session import Session
 
@@ -40,8 +43,8 @@ def given(session: Session, scope: str, id_: str) -> str:
 
     Raises UsageError for the beginning of several ids.
     """
-    if is_id(id_):
-        return id_
+    if (whole_id := as_id(id_)) is not None:
+        return whole_id
     session.store  # noqa: B018 - a home that is not there is said
     if is_short_id(id_) and session.holds(scope):
         meant = session.indexes.get(scope, vectors=False).ids_beginning(id_)
@@ -56,20 +59,27 @@ def whole_capture(session: Session, scope: str, reference: str) -> str:
     A name that a record has as well means the capture. Raises UsageError for the beginning of
     several ids.
     """
-    capture_id = capture_id_of(scope, reference)
-    if session.store.capture(scope, capture_id) is not None:
-        return capture_id
+    for name in readings(reference):
+        capture_id = capture_id_of(scope, name)
+        if session.store.capture(scope, capture_id) is not None:
+            return capture_id
     return whole(session, scope, reference)
+
+
+def readings(text: str) -> list[str]:
+    """Return what a text may name: itself, and the id that it is in small letters."""
+    return list(dict.fromkeys([text, as_id(text) or text]))
 
 
 def _meant(session: Session, scope: str, text: str) -> str | None:
     """Return the id of what a text names: by id or name first, then by the beginning of an id."""
     store = session.store
-    record_id, capture_id = record_id_of(scope, text), capture_id_of(scope, text)
-    if store.versions(scope, record_id):
-        return record_id
-    if store.capture(scope, capture_id) is not None:
-        return capture_id
+    for name in readings(text):
+        record_id, capture_id = record_id_of(scope, name), capture_id_of(scope, name)
+        if store.versions(scope, record_id):
+            return record_id
+        if store.capture(scope, capture_id) is not None:
+            return capture_id
     if not is_short_id(text) or not session.holds(scope):
         return None
     meant = session.indexes.get(scope, vectors=False).ids_beginning(text)

@@ -230,12 +230,11 @@ class Session(Closable):
     def model_problem(self) -> str | None:
         """Return why the model cannot be used, as far as a look without loading it can tell."""
         model = self.settings.model
-        looks_like_a_path = model.startswith((".", "~")) or Path(model).is_absolute()
         if model == "default":
             missing = find_spec(_EMBEDDED_PACKAGE) is None
         else:
-            missing = looks_like_a_path and not Path(model).expanduser().is_dir()
-        if not missing and model != "none":
+            missing = model == "none" or not _may_be_here(model)
+        if not missing:
             return None
         try:  # it fails before anything is loaded, and its reason is the one that search gives
             self.load_encoder()
@@ -284,6 +283,13 @@ class Session(Closable):
         if self._store is not None:
             self._store.close()
         self._store = None
+
+
+def _may_be_here(model: str) -> bool:
+    """Tell whether there is something to load for the name or path of a model."""
+    from shiyi.models.sentence import is_here
+
+    return model == "hashing" or is_here(model)
 
 
 def _tell_nobody(done: int, total: int) -> None:

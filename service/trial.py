@@ -1,7 +1,6 @@
 """A memory to try things on, in a home of its own that is thrown away."""
 
 import shutil
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -25,6 +24,7 @@ from shiyi.retrieval.results import SearchResult
 from shiyi.service import responses as answer
 from shiyi.service.invoke import invoke
 from shiyi.service.session import Session
+from shiyi.service.trial_home import temporary_home
 
 ANALYSIS = ("fold", "bigrams")
 PARTS = (*ANALYSIS, "vector", *STEPS)
@@ -48,9 +48,9 @@ def open_trial(settings: Settings | str, without: Collection[str] = ()) -> Itera
             raise UsageError(f"There is no part {part!r} to leave out; there are {_list(PARTS)}.")
     steps = [part for part in without if part in STEPS]
     with (
-        tempfile.TemporaryDirectory(prefix="shiyi-trial-") as directory,
+        temporary_home() as directory,
         leaving_out(without),
-        Session(Path(directory) / "home", create=True, without=steps) as session,
+        Session(directory / "home", create=True, without=steps) as session,
     ):
         if isinstance(settings, str):
             settings = replace(session.settings, model=settings)

@@ -69,8 +69,12 @@ def render_absence(answer: AbsenceResult) -> str:
         lines.append("Nothing: there was nothing to ask.")
     elif answer.outcome == "empty":
         lines.append(f"Nothing: {asked} found nothing above the evidence floor.")
+    elif not answer.probes:
+        lines.append("Not known (unavailable): nothing could be asked.")
     else:
-        lines.append(f"Not known: {asked} found nothing, but not all of them could be asked.")
+        lines.append(
+            f"Not known (unavailable): {asked} found nothing, but not all of them could be asked."
+        )
     proof = [f"trace {answer.trace}"] if answer.trace else []
     return "\n".join([*lines, *answer.notes, *proof])
 
@@ -82,6 +86,8 @@ def _trace(trace: Trace) -> Iterator[str]:
     if options:
         yield f"asked with  {visible(', '.join(f'{k}={_plain(v)}' for k, v in options.items()))}"
     tokens = f", {counted(trace.tokens, 'tokens')}" if trace.tokens is not None else ""
+    for note in trace.notes:
+        yield f"note        {visible(note)}"
     yield f"shown       {', '.join(trace.chosen) or 'nothing'}{tokens}"
     for why, ids in trace.left_out.items():
         more = "" if trace.omitted[why] <= _RANKED_SHOWN else ", …"

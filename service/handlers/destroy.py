@@ -7,7 +7,7 @@ from shiyi.lifecycle.purge import Purge, plan_purge, purge
 from shiyi.lifecycle.undo import moment_of, undo
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
-from shiyi.service.references import whole
+from shiyi.service.references import readings, whole
 from shiyi.service.session import Session
 
 
@@ -58,7 +58,10 @@ def handle_undo(session: Session, scope: str, request: ask.UndoRequest) -> answe
 def _meant(session: Session, scope: str, reference: str) -> list[str]:
     """Return the ids that are meant; a source's name may be that of a capture and of a record."""
     store = session.store
-    capture_id, record_id = capture_id_of(scope, reference), record_id_of(scope, reference)
-    found = [*store.captures(scope, [capture_id]), *store.versions_of(scope, [record_id])]
-    gone = store.purged.among(scope, [capture_id, record_id])
-    return [*found, *sorted(gone)] or [whole(session, scope, reference)]
+    for name in readings(reference):
+        capture_id, record_id = capture_id_of(scope, name), record_id_of(scope, name)
+        found = [*store.captures(scope, [capture_id]), *store.versions_of(scope, [record_id])]
+        found += sorted(store.purged.among(scope, [capture_id, record_id]))
+        if found:
+            return found
+    return [whole(session, scope, reference)]

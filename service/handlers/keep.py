@@ -5,12 +5,11 @@ from typing import Any
 from shiyi.core.errors import NotFoundError, UsageError
 from shiyi.core.text import visible
 from shiyi.lifecycle.edit import edit
-from shiyi.lifecycle.names import capture_id_of, record_id_of
 from shiyi.lifecycle.remember import remember
 from shiyi.lifecycle.write import Words
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
-from shiyi.service.references import whole
+from shiyi.service.references import whole, whole_capture
 from shiyi.service.session import Session
 
 
@@ -67,7 +66,7 @@ def _edit(
         result = edit(
             session.store,
             scope,
-            record_id_of(scope, whole(session, scope, request.id)),
+            whole(session, scope, request.id),
             fields,
             reason=request.reason,
             if_match=request.if_match,
@@ -82,7 +81,7 @@ def _edit(
 
 def _refuse_capture(session: Session, scope: str, typed: str) -> None:
     """Raise UsageError when what was to be edited is a capture."""
-    capture_id = capture_id_of(scope, typed)
+    capture_id = whole_capture(session, scope, typed)
     if session.store.capture(scope, capture_id) is None:
         return
     quotes = session.store.links_to(scope, [capture_id], rels=["quotes"]).get(capture_id, [])

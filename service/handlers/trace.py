@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from shiyi.core.dates import parse_timestamp
 from shiyi.core.errors import NotFoundError, ShiyiError, UsageError
-from shiyi.retrieval.absence import prove_absence
+from shiyi.retrieval.absence import nowhere, prove_absence
 from shiyi.retrieval.query import Query
 from shiyi.retrieval.traced import Changed, Engine, Replay, Trace, TraceLine
 from shiyi.service import requests as ask
@@ -35,7 +35,9 @@ def handle_absence(
     session: Session, scope: str, request: ask.AbsenceRequest
 ) -> answer.AbsenceResult:
     """Ask for a topic in every way."""
-    session.existing_scope(scope)
+    missing = session.notes_on(scope)
+    if missing:
+        return nowhere(missing)
     now = parse_timestamp(request.now) if request.now else None
     query = Query(text=request.topic, now=now, without=session.without)
     with Tracing(session, "absence", scope, request) as trace:

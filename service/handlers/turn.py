@@ -9,7 +9,6 @@ from shiyi.lifecycle.attach import capture_attachment
 from shiyi.lifecycle.audit import OpenItem, pending, session_check
 from shiyi.lifecycle.closing import finalize
 from shiyi.lifecycle.ledger import entries_of, repair, timeline
-from shiyi.lifecycle.names import record_id_of
 from shiyi.lifecycle.turn import capture, preflight
 from shiyi.lifecycle.write import Words
 from shiyi.service import requests as ask
@@ -80,7 +79,7 @@ def handle_finalize(
         whole_capture(session, scope, request.capture),
         request.outcome,
         reason=request.reason,
-        records=[record_id_of(scope, whole(session, scope, one)) for one in request.records],
+        records=[whole(session, scope, one) for one in request.records],
         trace_id=request.trace,
         find_trace=partial(session.traces.find, scope),
         key=request.key,

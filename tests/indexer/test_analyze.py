@@ -104,6 +104,22 @@ def test_an_identifier_is_found_by_its_parts(text: str, parts: set[str]) -> None
     assert parts <= set(terms(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("10k", {"10k", "10", "k"}),
+        ("跑了10K公里", {"10k", "10", "k"}),
+        ("the 20th", {"20th", "20", "th"}),
+        ("4090Ti's", {"4090ti", "4090", "ti"}),
+        ("90's", {"90"}),
+    ],
+)
+def test_a_number_with_its_unit_is_whole_and_in_parts(text: str, expected: set[str]) -> None:
+    """Nothing else is lost by it, and it is no identifier, which would stand for itself."""
+    assert {term for term in terms(text) if term.isascii()} == expected
+    assert identifiers(text) == set()
+
+
 def test_a_date_is_one_date_however_it_is_written() -> None:
     """2024-03-05, 2024/3/5 and 2024.3.5 have the same terms, which 2024年3月5日 shares."""
     forms = [

@@ -171,6 +171,23 @@ def test_no_fault_reaches_an_answer(memory: Any) -> None:
         assert answers(memory) == expected
 
 
+@pytest.mark.usefixtures("large")
+def test_one_flipped_bit_in_any_file_is_noticed(memory: Any) -> None:
+    """Wherever it is, the first search after opening says so and answers from what is whole."""
+    fill(memory)
+    memory.indexes.reindex("me")
+    whole = files(index_of(memory))
+    assert {"vectors.npy", "vectors.faiss", "cards.bin"} <= {Path(name).name for name in whole}
+    for name, content in whole.items():
+        place = len(content) * 2 // 3
+        flipped = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+        (index_of(memory) / name).write_bytes(flipped)
+        memory.reopen()
+        notes = memory.search("爬山").notes
+        assert len([note for note in notes if "was rebuilt because" in note]) == 1, name
+        assert files(index_of(memory)) == whole
+
+
 def test_a_generation_of_nobody_is_not_trusted(memory: Any) -> None:
     """A lost CURRENT, or one that names what is not there, is said and mended."""
     fill(memory)

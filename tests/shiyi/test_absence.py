@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import shiyi
-from shiyi.core.errors import NotFoundError, UsageError
+from shiyi.core.errors import UsageError
 
 Run = Callable[..., Any]
 
@@ -97,12 +97,24 @@ def test_without_a_model_absence_is_not_shown(run: Run, kept: Run) -> None:
 
 def test_where_there_is_nothing_to_ask(me: Any) -> None:
     """A scope that is not there proves nothing; an empty topic is refused."""
-    with pytest.raises(NotFoundError):
-        me._connection.scope("other").absence("企鵝")
+    nowhere = me._connection.scope("other").absence("企鵝")
+    assert (nowhere.outcome, nowhere.probes, nowhere.trace) == ("unavailable", [], None)
+    assert "There is no scope other" in nowhere.notes[0]
     for topic in ("", " ", "…", "x" * 5000):
         with pytest.raises(UsageError):
             me.absence(topic)
     assert me.absence("🐧").outcome in {"empty", "found"}
+
+
+def test_a_scope_that_is_not_there_has_an_outcome(run: Run, kept: Run) -> None:
+    """In text and in JSON: nothing could be asked, and why."""
+    kept("昨天和王小明去喝咖啡。")
+    asked = ("absence", "咖啡", "--scope", "別處")
+    for answer in (run(*asked), run(*asked, "--json")):
+        assert answer.code == 69
+        assert "unavailable" in answer.out
+        assert "There is no scope 別處" in answer.out
+    assert run(*asked, "--json").json["outcome"] == "unavailable"
 
 
 def test_scopes_stay_apart(me: Any) -> None:

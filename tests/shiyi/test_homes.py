@@ -147,6 +147,19 @@ def test_model_that_is_not_there(command: list[str], run: Run, kept: Run, tmp_pa
     assert "sentence-transformers directory" in answer.out
 
 
+def test_hub_model_that_is_not_cached(
+    run: Run, kept: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Status says what a search would: keywords only, and why."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    kept("花生過敏")
+    status = run("status", "--model", "nobody/nothing", "--json").json
+
+    assert status["mode"] == "keyword"
+    assert any("local hub cache" in note for note in status["notes"])
+    assert run("search", "花生", "--model", "nobody/nothing", "--json").json["mode"] == "keyword"
+
+
 def test_index_of_another_model(run: Run, kept: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors of another model or dimension are never mixed: they are made anew."""
     kept("花生過敏")

@@ -36,6 +36,24 @@ def files(home: Path) -> list[Path]:
     return sorted((home / "traces").rglob("*.json-seq"))
 
 
+def test_as_of_says_which_words_were_searched(run: Run, kept: Run) -> None:
+    """The answer and its trace say that the index knows today's words only."""
+    id_ = kept("花生過敏")["record_id"]
+    run("edit", id_, "--title", "過敏")
+    asked = ("probe", "花生", "--as-of", "2090-01-01", "--format", "json", "--json")
+    answer = run(*asked).json
+    assert any("words of today" in note for note in answer["notes"])
+    assert any(
+        "words of today" in note
+        for note in run("trace", answer["trace"], "--json").json["trace"]["notes"]
+    )
+    assert "words of today" in run("trace", answer["trace"]).out
+    plain = run("probe", "花生", "--format", "json", "--json").json
+    assert run("trace", plain["trace"], "--json").json["trace"]["notes"] == []
+    by_id = run("probe", "--id", id_, "--as-of", "2090-01-01", "--format", "json", "--json").json
+    assert not any("words of today" in note for note in by_id["notes"])
+
+
 def test_every_search_leaves_a_trace(me: Any) -> None:
     """What was read, what was ranked with its reasons, what came of it, how long it took."""
     found = me.search("王小明 咖啡", limit=1)
