@@ -51,7 +51,7 @@ def test_as_of_says_which_words_were_searched(run: Run, kept: Run) -> None:
     plain = run("probe", "花生", "--format", "json", "--json").json
     assert run("trace", plain["trace"], "--json").json["trace"]["notes"] == []
     by_id = run("probe", "--id", id_, "--as-of", "2090-01-01", "--format", "json", "--json").json
-    assert not any("words of today" in note for note in by_id["notes"])
+    assert not by_id.get("notes")
 
 
 def test_every_search_leaves_a_trace(me: Any) -> None:
