@@ -13,10 +13,10 @@ FLOORS = {
 
 # Where something heavy is loaded when it is first needed, and why it stands in a function.
 IMPORTS_IN_FUNCTIONS = {
-    "shiyi.indexer.analyze": {"jieba"},
+    "shiyi.indexer.lexicon": {"jieba"},
     "shiyi.service.session": {
         "shiyi.indexer.indexes", "shiyi.models.cache", "shiyi.models.encoder",
-        "shiyi.retrieval.asof", "shiyi.store.store",
+        "shiyi.models.sentence", "shiyi.retrieval.asof", "shiyi.store.store",
     },
 }  # fmt: skip
 
