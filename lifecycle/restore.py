@@ -111,9 +111,24 @@ def _fill(made: Building, source: Source, home: Path, place: Path) -> None:
             if table_name not in known:
                 raise broken(place, "it has rows of a table that its schema does not know")
             _load(made.snapshots, known[table_name], _noted(blocks, digests[table_name]))
+    rows = {table.name: table.rows for table in source.manifest.tables}
     for name, table in known.items():
-        if _dumped(made.snapshots, table) != digests[name].hexdigest():
+        digest, count = _dumped(made.snapshots, table)
+        if digest != digests[name].hexdigest():
             raise broken(place, f"its rows of {name} do not come back as they are")
+        if count != rows[name]:
+            raise broken(place, f"its manifest counts other rows of {name}")
+    _check_facts(made.snapshots, source.manifest, place)
+
+
+def _check_facts(snapshots: Snapshots, manifest: Manifest, place: Path) -> None:
+    """Raise HomeDamagedError when what the manifest says of the home is not what its rows say."""
+    try:
+        said = (snapshots.home_id, snapshots.schema, snapshots.last_seq)
+    except (ValueError, TypeError, KeyError):
+        said = (None, 0, 0)
+    if said != (manifest.home_id, manifest.schema, manifest.last_seq):
+        raise broken(place, "its manifest does not speak of the home that its rows are of")
 
 
 def _noted(blocks: Iterator[bytes], digest: "hashlib._Hash") -> Iterator[bytes]:
@@ -147,11 +162,13 @@ def _write_attachment(home: Path, file: SavedFile, blocks: Iterator[bytes]) -> N
     sync_directory(path.parent)
 
 
-def _dumped(snapshots: Snapshots, table: Table) -> str:
-    digest = hashlib.sha256()
+def _dumped(snapshots: Snapshots, table: Table) -> tuple[str, int]:
+    """Return the hash of all rows of a table, and how many there are."""
+    digest, rows = hashlib.sha256(), 0
     for line in snapshots.lines(table):
         digest.update(line)
-    return digest.hexdigest()
+        rows += 1
+    return digest.hexdigest(), rows
 
 
 def _take_place(building: Path, home: Path) -> None:

@@ -90,10 +90,10 @@ class Manifest:
             tables = [SavedTable(**table) for table in found.pop("tables")]
             files = [SavedFile(**file) for file in found.pop("files")]
             made = cls(**found, tables=tables, files=files)
-            whole = made.encode() == content
+            whole = made.encode() == content and made.is_sound()
         except (ValueError, TypeError, KeyError, RecursionError):
             whole = False
-        if not whole or not made.is_sound():
+        if not whole:
             raise broken(place, "its manifest was changed")
         return made
 
@@ -105,8 +105,11 @@ class Manifest:
             and all(_FILE.fullmatch(name) for name in names)
             and all(type(file.size) is int and file.size >= 0 for file in self.files)
             and all(_SHA256.fullmatch(file.sha256) for file in self.files)
-            and type(self.schema) is int
-            and type(self.last_seq) is int
+            and all(type(one) is int and one >= 0 for one in (self.schema - 1, self.last_seq))
+            and all(type(table.rows) is int for table in self.tables)
+            and all(type(one) is str for one in (self.home_id, self.created_at, self.program))
+            and type(self.missing) is list
+            and all(type(one) is str and _SHA256.fullmatch(one) for one in self.missing)
         )
 
 

@@ -54,6 +54,18 @@ class Snapshots:
         """The number of the last migration."""
         return int(self._database.meta("schema") or 0)
 
+    @property
+    def home_id(self) -> str | None:
+        """The id of the home, as its rows have it."""
+        return self._database.meta("home_id")
+
+    @property
+    def last_seq(self) -> int:
+        """The number of the newest change that was ever made, as the rows have it."""
+        found: int = self._database.rows("SELECT coalesce(max(seq), 0) FROM changes")[0][0]
+        lost: list[dict[str, int]] = json.loads(self._database.meta("lost_tails") or "[]")
+        return max(found, *(tail["expected"] for tail in lost), 0)
+
     def tables(self) -> list[Table]:
         """Return every table, by name."""
         rows = self._database.rows(_TABLES)

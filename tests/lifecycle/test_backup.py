@@ -1,6 +1,7 @@
 """A backup is whole or refused, and what is restored from it is the same to the last row."""
 
 import hashlib
+import json
 import os
 import random
 import shutil
@@ -24,7 +25,7 @@ from shiyi.lifecycle.sealed import Key, SealedSource, derive
 from shiyi.lifecycle.snapshots import Manifest, PlainSource, verify
 from shiyi.lifecycle.validate import validate, verdict
 from shiyi.lifecycle.write import Words
-from shiyi.store import Store
+from shiyi.store import Store, encode_json
 
 PHRASE = "correct horse battery"
 FLIPS = 300
@@ -399,3 +400,33 @@ def test_an_encrypted_backup_leaves_no_plain_byte(
 
     assert set(seen) == {str(tmp_path / ".stick.sealed.partial"), str(made.path)}
     assert b"picture" not in made.path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"last_seq": 1}, {"last_seq": -1}, {"last_seq": "9"}, {"home_id": "../../x"},
+        {"home_id": 5}, {"schema": 1}, {"schema": 0}, {"schema": True}, {"missing": 5},
+        {"missing": [5]}, {"created_at": 3}, {"tables": []}, {"rows": 1}, {"program": None},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_manifest_with_a_hash_of_its_own_is_held_against_the_rows(
+    plain: Path, tmp_path: Path, change: dict[str, Any]
+) -> None:
+    """Whoever edits the manifest and hashes it anew gets no home that is not what it says."""
+    copy = shutil.copytree(plain, tmp_path / "copy")
+    content = json.loads((copy / "manifest.json").read_bytes())["manifest"]
+    if "rows" in change:
+        content["tables"][0]["rows"] += change["rows"]
+    else:
+        content |= change
+    digest = hashlib.sha256(encode_json(content).encode()).hexdigest()
+    whole = encode_json({"manifest": content, "sha256": digest})
+    (copy / "manifest.json").write_text(f"{whole}\n", "utf-8")
+
+    with pytest.raises(HomeError):
+        restore(open_backup(copy), tmp_path / "new", copy)
+
+    assert not (tmp_path / "new").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["copy"]
