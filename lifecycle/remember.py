@@ -7,6 +7,7 @@ from typing import Any
 from shiyi.core.errors import ConflictError
 from shiyi.core.ids import check_turn, new_id
 from shiyi.core.text import check_text, text_sha256
+from shiyi.lifecycle.claims import said_again
 from shiyi.lifecycle.fitting import check_attrs_said, check_new
 from shiyi.lifecycle.gate import judge
 from shiyi.lifecycle.held import kept_before
@@ -57,6 +58,7 @@ def remember(
         entries = store.turns.of_turn(scope, turn) if given else []
         kept = kept_before(store, scope, entries, digest)
         steps: list[Entry] = []
+        warnings: list[str] = []
         if kept is None:
             kept, step = take(store, transaction, replace(words, turn=turn))
             steps.append(step)
@@ -65,6 +67,7 @@ def remember(
         if closed is None or (derive and record_id is None):
             record = _derived(kept, statement, transaction) if derive else None
             record_id = record.record_id if record else None
+            warnings = said_again(store, record) if record else []
             steps.append(_closing(kept, turn, record_id, words_only=words_only))
         elif statement:
             raise ConflictError(
@@ -74,7 +77,7 @@ def remember(
             transaction.add_steps(turn, steps, None if receipt is before else receipt)
         return {
             "capture_id": kept.capture_id, "record_id": record_id, "utf8_sha256": digest,
-            "bytes": size, "turn_id": turn, "warnings": [],
+            "bytes": size, "turn_id": turn, "warnings": warnings,
         }  # fmt: skip
 
     request = ["remember", _plain(words), dict(statement), words_only]

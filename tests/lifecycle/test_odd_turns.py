@@ -213,6 +213,14 @@ def test_what_is_merged_is_not_superseded(me: shiyi.Scope) -> None:
     assert "not active itself" in me.supersede(fact(me, "新"), gone, reason="r").warnings[-1]
 
 
+def test_remember_tells_that_it_was_corrected(me: shiyi.Scope) -> None:
+    """As add-record does."""
+    old = fact(me, "在台北住了三年")
+    me.supersede(old, fact(me, "在台北住了五年"), reason="r")
+
+    assert "was corrected" in me.remember("在臺北住了三年。").warnings[0]
+
+
 def test_a_footprint_stays_small(me: shiyi.Scope) -> None:
     """No later weight makes more of it; done again with more weight, it weighs that."""
     made = me.footprint("去游泳馆游泳")

@@ -60,6 +60,7 @@ class Protocol(RuleBasedStateMachine):
         self.keys: list[tuple[Any, dict[str, Any], Any]] = []
         self.files = 0
         self.touched = ("", "")  # the turn that a rule was about last
+        self.preflight("me", "a", TEXTS[0], "full")
 
     def teardown(self) -> None:
         if hasattr(self, "memory"):
@@ -114,6 +115,20 @@ class Protocol(RuleBasedStateMachine):
         assert known.message in {None, kept.capture_id}
         known.message = kept.capture_id
         known.captures[kept.capture_id] = text
+
+    # Most random steps miss the turns that are there; these two never do.
+
+    @precondition(lambda self: self.turns)
+    @rule(data=st.data(), tier=tiers)
+    def judge_again(self, data: st.DataObject, tier: str) -> None:
+        scope, name = data.draw(st.sampled_from(sorted(self.turns)))
+        self.preflight(scope, name, self.turns[scope, name].text, tier)
+
+    @precondition(lambda self: self.turns)
+    @rule(data=st.data())
+    def capture_judged(self, data: st.DataObject) -> None:
+        scope, name = data.draw(st.sampled_from(sorted(self.turns)))
+        self.capture(scope, name, self.turns[scope, name].text)
 
     @rule(scope=scopes, name=turns, text=texts)
     def attach(self, scope: str, name: str, text: str) -> None:
