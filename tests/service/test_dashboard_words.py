@@ -11,6 +11,7 @@ from shiyi.retrieval.trust import TRUSTS
 from shiyi.service.dashboard.page import is_reference
 from shiyi.service.dashboard.words import LANGUAGES, catalogue
 from shiyi.store import kinds
+from shiyi.store.shapes import SHAPES
 from shiyi.store.shapes.persons import STATE_BLOCKS
 
 TEMPLATES = files("shiyi.service.dashboard").joinpath("templates")
@@ -68,6 +69,7 @@ def test_no_key_is_there_for_nothing() -> None:
         ("block", STATE_BLOCKS),
         ("debt", tuple(DEBTS)),
         ("trust", TRUSTS),
+        ("attr", tuple({name for shape in SHAPES.values() for name in shape.model_fields})),
         ("outcome", ("found", "empty", "failed", "unavailable")),
     ],
 )
