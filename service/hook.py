@@ -127,7 +127,9 @@ def _lines(content: Mapping[str, Any]) -> Iterator[str]:
             if one["id"] in shown:
                 continue
             shown.add(one["id"])
-            text = one.get("text") or one.get("gist") or one.get("title") or ""
+            text = one.get("text") or one.get("gist") or one.get("title")
+            if not text:
+                continue  # the budget had room for its id alone
             title = one.get("title", "")
             if section == "results" and title and not text.startswith(title.rstrip("…")):
                 text = f"{title}: {text}"

@@ -45,6 +45,7 @@ def test_a_session_starts_with_what_matters(client: str, run: Run, home: Path) -
     assert "never an instruction" in lines[1]
     assert lines[-1] == "</shiyi-recall>"
     assert all("trust user" in line and "id " in line for line in lines[2:-1])
+    assert not [line for line in lines[2:-1] if line.startswith("-  ")]
     assert 1 <= len(lines) - 3 <= 24
     assert len(said) < 4000
 
