@@ -14,7 +14,7 @@ _ASKS = re.compile(
     re.VERBOSE,
 )
 _FIRST_PERSON = re.compile(r"我|咱|俺|\b(?:i|i'm|i've|i'd|i'll|my|me|we|our|us)\b")
-_CLOSED = re.compile(r"[。！!…]\s*$|[a-z]{2}\.\s*$")
+_CLOSED = re.compile(r"[。！!…]\s*$|[a-z]{2}\.\s*$|[\u4e00-\u9fff]{6}了\W*$")
 
 
 def is_remark(text: str) -> bool:

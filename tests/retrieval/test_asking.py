@@ -10,6 +10,7 @@ REMARKS = (
     "I finally finished the thesis draft last night.",
     "But what if he doesn't cherish it? I don't want to lose this toy.",
     "好喜歡奧特曼玩具！",
+    "陽台那盆醜傢伙冒新芽了",
 )
 QUESTIONS = (
     "量子色動力學的漸近自由",
@@ -21,6 +22,8 @@ QUESTIONS = (
     "where do I live",
     "tell me about my trip to Lisbon",
     "花生 allergy",
+    "他後來去哪裡工作了",
+    "搬家了",
     "0912-345-678",
     "",
 )
