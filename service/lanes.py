@@ -15,7 +15,7 @@ from typing import TypeVar
 from shiyi.core.closable import Closable
 
 T = TypeVar("T")
-_PATIENCE = 0.5  # seconds that a job waits at most between two batches
+_PATIENCE = 0.1  # seconds that a job waits at most between two batches: it goes on, slowly
 _POLL = 0.001
 
 

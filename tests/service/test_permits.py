@@ -1,16 +1,27 @@
 """Who may do what: every operation, every role, every door."""
 
+import asyncio
+from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 import shiyi
 from shiyi.cli import call
-from shiyi.core.errors import ConflictError, ForbiddenError, NotFoundError, ShiyiError
+from shiyi.core.errors import (
+    ConflictError,
+    ForbiddenError,
+    NotFoundError,
+    ShiyiError,
+    UsageError,
+)
+from shiyi.service.host import Call, Host
 from shiyi.service.invoke import invoke, path_fields
+from shiyi.service.mcp_http import HostDoor
 from shiyi.service.openapi import path_of
 from shiyi.service.operations import OPERATIONS, Operation
-from shiyi.service.permit import ROLES, Permit, Role
+from shiyi.service.permit import OWNER, ROLES, Permit, Role
 from shiyi.service.session import Session
 from shiyi.service.tokens import create_token, permit_of, read_tokens, revoke_token
 from tests.service.serving import Served
@@ -34,20 +45,73 @@ def secrets(door: Served) -> dict[str, str]:
     return made
 
 
+UNFIT = {"nothing of": "that name"}  # refused after the permit was looked at
+PERMITS: dict[str, Permit] = {
+    "owner": OWNER, **{role: Permit(role, None, role) for role in ROLES},
+    "other": Permit("destroy", frozenset({"other"}), "other"),
+}  # fmt: skip
+
+
+def allowed(operation: Operation, role: str) -> bool:
+    """Tell who may do an operation in the scope `me`."""
+    return role == "owner" or (role in ROLES and may(operation, cast("Role", role)))
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    """A home as a daemon holds it, in this process."""
+    session = Session(tmp_path_factory.mktemp("hosted") / "home", model="none", create=True)
+    with Host(session) as one:
+        one.do_now(Call(operation="remember", values={"text": "花生過敏"}))
+        yield one
+
+
 @each
-@pytest.mark.parametrize("role", ROLES)
-def test_roles_hold_at_every_door(
-    operation: Operation, role: Role, door: Served, secrets: dict[str, str], tmp_path: Path
-) -> None:
-    """The one way in checks the permit, and so does HTTP, which stands on it."""
+@pytest.mark.parametrize("role", PERMITS)
+def test_in_the_process(operation: Operation, role: str, tmp_path: Path) -> None:
+    """The one way in looks at the permit before anything else."""
     with Session(tmp_path / "home") as session, pytest.raises(ShiyiError) as raised:
-        invoke(session, operation.name, {"nothing of": "that name"}, permit=Permit(role))
-    assert isinstance(raised.value, ForbiddenError) is not may(operation, role)
-    reply = door.ask("POST", path_of(operation), {"nothing of": "that name"}, token=secrets[role])
+        invoke(session, operation.name, UNFIT, scope="me", permit=PERMITS[role])
+    assert isinstance(raised.value, ForbiddenError) is not allowed(operation, role)
+    assert not (tmp_path / "home").exists()
+
+
+@each
+@pytest.mark.parametrize("role", PERMITS)
+def test_for_agents(operation: Operation, role: str, host: Host) -> None:
+    """What the tools of MCP stand on in a daemon."""
+    door = HostDoor(host, PERMITS[role], "me")
+
+    with pytest.raises(ShiyiError) as raised:
+        asyncio.run(door.call(operation.name, UNFIT))
     if operation.here:
+        assert isinstance(raised.value, NotFoundError)
+    else:
+        assert isinstance(raised.value, ForbiddenError) is not allowed(operation, role)
+
+
+@each
+def test_at_the_socket(operation: Operation, door: Served, secrets: dict[str, str]) -> None:
+    """Whoever reaches it is the owner, with a token or without: nothing is forbidden."""
+    with door.client() as client, pytest.raises(ShiyiError) as raised:
+        client.call(operation, UNFIT, "me")
+    assert isinstance(raised.value, NotFoundError if operation.here else UsageError)
+    assert secrets
+
+
+@each
+@pytest.mark.parametrize("role", ["none", *ROLES, "other"])
+def test_over_http(operation: Operation, role: str, door: Served, secrets: dict[str, str]) -> None:
+    """Without a token nothing, not even whether there is such an operation."""
+    token = {"none": "", "other": secrets["scoped"]}.get(role) or secrets.get(role, "")
+    reply = door.ask("POST", f"{path_of(operation)}?scope=me", UNFIT, token=token)
+
+    if role == "none":
+        assert reply.status == 401
+    elif operation.here:
         assert reply.status == 404
     else:
-        assert (reply.status == 403) is not may(operation, role)
+        assert reply.status == (400 if allowed(operation, role) else 403)
 
 
 @each
