@@ -17,41 +17,10 @@ MINUTES = float(os.environ.get("SHIYI_TEST_MINUTES", "10"))
 CLIENTS = 8
 AT_ONCE = 100  # lines of an import
 MOST_MB = 150  # of growth: an index of what was kept, and the caches of a process at work
-WORDS = (
-    *[
-        "花生",
-        "過敏",
-        "咖啡",
-        "散步",
-        "鑰匙",
-        "北京",
-        "上海",
-        "貓",
-        "狗",
-        "音樂",
-        "電影",
-        "週末",
-        "工作",
-        "會議",
-        "火車",
-        "護照",
-        "生日",
-        "牙醫",
-    ],
-    *[
-        "房租",
-        "咖哩",
-        "Lisbon",
-        "Maeve",
-        "passport",
-        "dentist",
-        "rent",
-        "curry",
-        "swim",
-        "garden",
-        "piano",
-    ],
-)
+WORDS = [
+    "花生", "過敏", "咖啡", "散步", "鑰匙", "北京", "上海", "貓", "狗", "電影", "工作",
+    "火車", "護照", "牙醫", "咖哩", "Lisbon", "Maeve", "passport", "dentist", "curry",
+]  # fmt: skip
 
 
 class Agent:
