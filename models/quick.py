@@ -20,6 +20,7 @@ from shiyi.core.errors import ModelUnavailableError
 GRAPH = "model.onnx"
 TOKENIZER = "tokenizer.json"
 _ERRORS_ONLY = 3
+_SILENCE = ("ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED")  # its name differs by version
 
 
 class QuickEngine:
@@ -61,6 +62,8 @@ class QuickEngine:
 
 
 def _session(path: Path) -> Any:
+    for name in _SILENCE:  # else the library tells its maker of every session
+        os.environ[name] = "1"
     onnxruntime = import_module("onnxruntime")
     options = onnxruntime.SessionOptions()
     # A second thread makes a short query slower; without spinning an idle session costs nothing.

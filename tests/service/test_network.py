@@ -37,6 +37,18 @@ import sys, time
 if "daemon" in sys.orig_argv and "run" in sys.orig_argv:
     time.sleep(2)
 """
+MODEL = """
+import socket, sys, time
+from pathlib import Path
+from shiyi.models.encoder import load_encoder
+encoder = load_encoder("default", cache=Path(sys.argv[1]))
+encoder.encode_passages_quickly(["花生過敏"])
+time.sleep(25)
+try:
+    socket.socket(socket.AF_UNIX).connect("/nonexistent/seen")
+except OSError:
+    pass
+"""
 RUN = Path(__file__).with_name("whole_run.py")
 
 
@@ -87,3 +99,21 @@ def test_nothing_leaves_the_machine(tmp_path: Path) -> None:
     assert done.stdout.split() == [b"asked", b"seen"]
     assert "socket.connect None" in made  # the hook was there, and saw sockets of our own
     assert [one for one in made if not one.endswith(" None")] == ["socket.connect 192.0.2.1"]
+
+
+@pytest.mark.slow
+@pytest.mark.model
+def test_no_library_calls_home(tmp_path: Path) -> None:
+    """What is not Python's own is seen by the kernel only, and may wait a while before it calls."""
+    strace, out = shutil.which("strace"), tmp_path / "calls"
+    if strace is None:
+        pytest.skip("strace is not there")
+    subprocess.run(
+        [strace, "-f", "-qq", "-e", "trace=connect,sendto,sendmsg,sendmmsg", "-o", str(out),
+         sys.executable, "-P", "-c", MODEL, str(tmp_path / "cache")],
+        env={**os.environ, "PYTHONUNBUFFERED": "1"}, timeout=300, check=True,
+    )  # fmt: skip
+    made = out.read_text("utf-8", "replace").splitlines()
+
+    assert [line for line in made if "AF_UNIX, sun_path=" in line]  # ours, in the end
+    assert [line for line in made if "AF_INET" in line] == []
