@@ -17,7 +17,7 @@ from benchmarks import corpus, homes
 from benchmarks.measure import Row, milliseconds
 from shiyi.core.settings import load_settings
 from shiyi.daemon_commands import stop_daemon
-from shiyi.service.client import Client as Daemon
+from shiyi.service.daemon.client import Client as Daemon
 from shiyi.service.invoke import invoke
 from shiyi.service.session import Session
 

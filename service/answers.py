@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from shiyi.retrieval.packing import Budgeted
 from shiyi.service import responses
-from shiyi.service.operations import Operation
+from shiyi.service.table.operations import Operation
 
 
 def response_model(operation: Operation) -> type[BaseModel]:

@@ -13,10 +13,10 @@ from shiyi.core.ids import check_scope
 from shiyi.lifecycle.held import check_reading
 from shiyi.lifecycle.secrets import check_secrets
 from shiyi.service import requests
-from shiyi.service.forms import Reading
-from shiyi.service.operations import Operation, find_operation
 from shiyi.service.permit import OWNER, Permit, permitted
+from shiyi.service.requests.forms import Reading
 from shiyi.service.session import Session
+from shiyi.service.table.operations import Operation, find_operation
 
 _PATHS = [get_args(kind)[1] for kind in (requests.Place, requests.Places)]
 _HALF = "it holds half a surrogate pair, which has no UTF-8 form; remove that character"

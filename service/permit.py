@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shiyi.core.errors import ForbiddenError
-from shiyi.service.operations import Operation
+from shiyi.service.table.operations import Operation
 
 Role = Literal["read", "write", "destroy"]
 ROLES: tuple[Role, ...] = ("read", "write", "destroy")  # each may do what those before it may

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from shiyi.core.closable import Closable
 from shiyi.core.errors import HomeError, ModelUnavailableError, NotFoundError, UsageError
 from shiyi.core.settings import Settings, home_directory, load_settings
-from shiyi.service.loading import Loader, model_of
+from shiyi.service.daemon.loading import Loader, model_of
+from shiyi.service.daemon.turnstile import Turnstile
 from shiyi.service.permit import current_permit
-from shiyi.service.turnstile import Turnstile
 from shiyi.store.lease import Lease
 from shiyi.store.traces import Content, Traces
 

@@ -3,7 +3,7 @@
 from datetime import date, datetime
 
 from shiyi.service.responses import CaptureView, FeedbackView, LinkView, ListItem, RecordView
-from shiyi.service.turn_responses import AttachmentView
+from shiyi.service.responses.turns import AttachmentView
 from shiyi.store import Attachment, Capture, Feedback, Link, Record, Store
 from shiyi.store.salience import LEVELS, level_of
 

@@ -35,7 +35,7 @@ def open(  # noqa: A001 - the name that a reader expects
     Raises HomeBusyError when another process owns it, and other kinds of ShiyiError.
     """
     from shiyi.client import Memory
-    from shiyi.service.callers import Here, open_caller
+    from shiyi.service.daemon.callers import Here, open_caller
 
     place = None if home is None else os.fspath(home)
     caller = open_caller(place, model=model, create=create, embedded=embedded)

@@ -12,7 +12,7 @@ from shiyi.core.ids import check_scope
 from shiyi.core.settings import home_directory, load_settings
 
 if TYPE_CHECKING:
-    from shiyi.service.install import Change, Client
+    from shiyi.service.agents.install import Change, Client
 
 _WAIT = 5.0  # seconds for a model that is being loaded; then keywords answer, and say so
 _MOST_BYTES = 8 << 20  # of a hook's input
@@ -37,13 +37,13 @@ def mcp(ctx: click.Context, /, *, read_only: bool, **given: str | None) -> None:
     settings = load_settings(home_directory(options["home"]), model=options["model"])
     scope = check_scope(options["scope"] or settings.scope)
 
-    from shiyi.service.mcp_greeting import Wire
+    from shiyi.service.mcp.greeting import Wire
 
     wire = Wire()
     wire.greet()
 
-    from shiyi.service.callers import open_caller
-    from shiyi.service.mcp_stdio import serve
+    from shiyi.service.daemon.callers import open_caller
+    from shiyi.service.mcp.stdio import serve
 
     with open_caller(options["home"], model=options["model"], wait=_WAIT) as caller:
         serve(wire, caller, scope, read_only=read_only)
@@ -75,8 +75,8 @@ def install(
 
     Clients: claude-code, claude-desktop, codex, cursor, vscode, gemini, opencode.
     """
-    from shiyi.service.install import command_line, installed, snippet
-    from shiyi.service.install_clients import find_client
+    from shiyi.service.agents.clients import find_client
+    from shiyi.service.agents.install import command_line, installed, snippet
 
     found = find_client(client)
     own = scope or ctx.obj["scope"]
@@ -94,15 +94,15 @@ def install(
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def uninstall(client: str, *, yes: bool) -> int:
     """Take this memory out of a client's configuration; its other settings stay."""
-    from shiyi.service.install import uninstalled
-    from shiyi.service.install_clients import find_client
+    from shiyi.service.agents.clients import find_client
+    from shiyi.service.agents.install import uninstalled
 
     found = find_client(client)
     return _change(found, uninstalled(found), yes=yes)
 
 
 def _change(client: "Client", change: "Change", *, yes: bool) -> int:
-    from shiyi.service.install import apply
+    from shiyi.service.agents.install import apply
 
     if change.new is None:
         click.echo(f"{change.path} is as it should be; nothing was changed.")
@@ -160,9 +160,9 @@ def hook(ctx: click.Context, /, event: str, client: str | None, **given: str | N
     """
     root: dict[str, Any] = ctx.find_root().obj or {}
     options = {name: given[name] or root.get(name) for name in ("home", "scope", "model")}
-    from shiyi.service.callers import open_caller
-    from shiyi.service.hook import answer_hook, settings_for
-    from shiyi.service.install import command_line
+    from shiyi.service.agents.hook import answer_hook, settings_for
+    from shiyi.service.agents.install import command_line
+    from shiyi.service.daemon.callers import open_caller
 
     if client is not None:
         command = command_line(options["scope"], options["home"], options["model"])

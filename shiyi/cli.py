@@ -15,7 +15,7 @@ import click
 from shiyi import interrupt
 from shiyi.core.errors import OutputError, UsageError
 from shiyi.core.text import decode_text
-from shiyi.service.operations import GROUPS, OPERATIONS, Operation, find_operation
+from shiyi.service.table.operations import GROUPS, OPERATIONS, Operation, find_operation
 
 _MOST_BYTES = 64 << 20  # of words given at once
 _EPILOGUE = """\
@@ -133,7 +133,7 @@ def run(operation: Operation, values: Mapping[str, Any], options: Mapping[str, A
     """Do an operation, print its answer and return the exit code."""
     from shiyi.render import exit_code, render
     from shiyi.service.answers import as_json, is_budgeted
-    from shiyi.service.callers import open_caller
+    from shiyi.service.daemon.callers import open_caller
 
     if options["as_json"] and is_budgeted(operation):
         values = {**values, "format": "json"}

@@ -8,7 +8,7 @@ import click
 from pydantic.fields import FieldInfo
 
 from shiyi.service.invoke import request_model
-from shiyi.service.operations import Operation
+from shiyi.service.table.operations import Operation
 
 _CHOICES_IN_LINE = 8
 Run = Callable[[Operation, Mapping[str, Any], Mapping[str, Any]], int]

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from shiyi.core.closable import Closable
-from shiyi.service.callers import Caller
-from shiyi.service.operations import find_operation
+from shiyi.service.daemon.callers import Caller
+from shiyi.service.table.operations import find_operation
 
 
 class Connection(Closable):

@@ -8,12 +8,12 @@ import click
 
 from shiyi.core.errors import DaemonError, HomeBusyError, UsageError
 from shiyi.core.settings import home_directory, load_settings
-from shiyi.service.client import Client
+from shiyi.service.daemon.client import Client
 
 _STOP = 15.0  # seconds
 _LOOK = 1.0  # seconds between two looks whether the port is still there
 _EXTENSIONS: tuple[str, ...] = (  # "module:function" of other doors in the daemon
-    "shiyi.service.mcp_http:routes",
+    "shiyi.service.mcp.mount:routes",
     "shiyi.service.dashboard.door:routes",
 )
 
@@ -57,7 +57,7 @@ def run(ctx: click.Context, /, home: str | None, **_: Any) -> None:
     """Be the daemon, in the foreground, until it is stopped."""
     from importlib import import_module
 
-    from shiyi.service.daemon import run as be_daemon
+    from shiyi.service.daemon.process import run as be_daemon
 
     extensions = []
     for one in _EXTENSIONS:

@@ -32,7 +32,7 @@ def dashboard(
     hour. The daemon of the home answers it, on this machine only.
     """
     from shiyi.core.ids import check_scope
-    from shiyi.service.callers import There, open_caller
+    from shiyi.service.daemon.callers import There, open_caller
 
     general = ctx.find_root().obj or {}
     with open_caller(home or general.get("home"), model=None) as caller:

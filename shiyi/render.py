@@ -39,7 +39,6 @@ from shiyi.render_turn import (
 from shiyi.retrieval.outcome import EXIT_CODES, Outcome
 from shiyi.retrieval.packing import Budgeted
 from shiyi.retrieval.results import Hit, Passage
-from shiyi.service.operations import Operation
 from shiyi.service.responses import (
     CalibrateResult,
     DoctorResult,
@@ -59,7 +58,8 @@ from shiyi.service.responses import (
     ValidateResult,
     VersionResult,
 )
-from shiyi.service.wording import counted, one_line
+from shiyi.service.responses.wording import counted, one_line
+from shiyi.service.table.operations import Operation
 
 _NOTHING, _NOT_HELD, _SOME_FAILED, _UNHEALTHY = 1, 1, 3, 5
 _ERRORS_SHOWN = 20

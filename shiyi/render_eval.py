@@ -12,7 +12,7 @@ from shiyi.service.responses import (
     EvalLabelResult,
     EvalRunResult,
 )
-from shiyi.service.wording import counted, one_line
+from shiyi.service.responses.wording import counted, one_line
 
 _LICENCE_SHOWN = 40
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from shiyi.core.text import visible
-from shiyi.service.record_responses import (
+from shiyi.service.responses.records import (
     AddRecordResult,
     ConflictsResult,
     ContradictResult,
@@ -18,7 +18,7 @@ from shiyi.service.record_responses import (
     StartersResult,
     SupersedeResult,
 )
-from shiyi.service.wording import counted, one_line
+from shiyi.service.responses.wording import counted, one_line
 
 
 def _add_record(answer: AddRecordResult) -> str:

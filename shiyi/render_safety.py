@@ -9,7 +9,7 @@ from shiyi.service.responses import (
     UndoResult,
     ValidateResult,
 )
-from shiyi.service.wording import counted
+from shiyi.service.responses.wording import counted
 
 MARKS = {"ok": "✓", "warning": "!", "failed": "✗"}
 

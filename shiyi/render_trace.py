@@ -15,7 +15,7 @@ from shiyi.retrieval.traced import (
     TraceResult,
 )
 from shiyi.service.responses import OriginsResult
-from shiyi.service.wording import counted
+from shiyi.service.responses.wording import counted
 
 _TEXT_SHOWN = 48
 _RANKED_SHOWN = 16

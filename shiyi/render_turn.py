@@ -13,8 +13,8 @@ from shiyi.service.responses import (
     SessionCheckResult,
     TimelineResult,
 )
-from shiyi.service.turn_responses import OpenItemView
-from shiyi.service.wording import counted, one_line
+from shiyi.service.responses.turns import OpenItemView
+from shiyi.service.responses.wording import counted, one_line
 
 _VERDICTS = {
     "pass": "is kept and closed.",

@@ -15,7 +15,7 @@ import click
 
 import shiyi
 from shiyi.render import render
-from shiyi.service.operations import find_operation
+from shiyi.service.table.operations import find_operation
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "eval" / "data" / "sample"

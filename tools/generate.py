@@ -19,7 +19,7 @@ from pydantic_core import PydanticUndefined
 from shiyi.cli import main as command_group
 from shiyi.service import requests
 from shiyi.service.invoke import request_model
-from shiyi.service.operations import OPERATIONS, Operation
+from shiyi.service.table.operations import OPERATIONS, Operation
 
 ROOT = Path(__file__).resolve().parents[1]
 _RESERVED = {"import": "import_"}

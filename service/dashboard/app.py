@@ -27,7 +27,7 @@ from shiyi.service.dashboard.page import SCRIPT, SEAL, STYLE, address, render, s
 from shiyi.service.dashboard.pages import OF_ONE, READERS
 from shiyi.service.dashboard.words import Words, words_for
 from shiyi.service.dashboard.writes import WRITERS, read_form
-from shiyi.service.http import failure
+from shiyi.service.http.app import failure
 
 _POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "

@@ -7,8 +7,8 @@ from typing import Any
 
 from starlette.datastructures import QueryParams
 
+from shiyi.service.daemon.jobs import Job
 from shiyi.service.dashboard.words import Words
-from shiyi.service.jobs import Job
 
 Call = Callable[[str, Mapping[str, Any], str], Awaitable[dict[str, Any]]]
 

@@ -15,14 +15,14 @@ from starlette.routing import BaseRoute, Route
 
 from shiyi.core.errors import ForbiddenError, UsageError
 from shiyi.core.settings import Settings
+from shiyi.service.daemon.host import Call
 from shiyi.service.dashboard.asking import Backing
 from shiyi.service.dashboard.entry import CODE_SECONDS, ROOT, Entries
-from shiyi.service.host import Call
-from shiyi.service.http import failure, permit_of
+from shiyi.service.http.app import failure, permit_of
 from shiyi.service.permit import Permit
 
 if TYPE_CHECKING:
-    from shiyi.service.daemon import Daemon
+    from shiyi.service.daemon.process import Daemon
 
 _WAIT = 5.0  # seconds that a question waits for a model that is being loaded
 _MOST_PORT = 65_535

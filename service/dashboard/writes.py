@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from shiyi.core.errors import UsageError
 from shiyi.service.dashboard.asking import Asked
-from shiyi.service.guard import media_type
+from shiyi.service.http.guard import media_type
 
 _FORM = "application/x-www-form-urlencoded"
 _MOST_BYTES, _MOST_FIELDS = 1 << 16, 20

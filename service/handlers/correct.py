@@ -13,8 +13,8 @@ from shiyi.retrieval.listing import date_of
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
 from shiyi.service.handlers.relate import quote_meant
-from shiyi.service.record_responses import ConflictView, SideView, SourceView, StateView
 from shiyi.service.references import whole
+from shiyi.service.responses.records import ConflictView, SideView, SourceView, StateView
 from shiyi.service.session import Session
 from shiyi.store import Capture, Link
 from shiyi.store.shapes import MYSELF

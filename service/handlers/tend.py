@@ -11,8 +11,8 @@ from shiyi.models.cache import default_cache
 from shiyi.models.calibration import calibration_path, fit_calibration
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
+from shiyi.service.responses.wording import counted
 from shiyi.service.session import Session
-from shiyi.service.wording import counted
 
 _LEAST_TEXTS = 50  # of each kind; fewer give no mean that can be believed
 

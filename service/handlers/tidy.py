@@ -12,8 +12,8 @@ from shiyi.retrieval.due import listed
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
 from shiyi.service.handlers.relate import quote_meant
-from shiyi.service.record_responses import DecayView, FollowupView
 from shiyi.service.references import whole
+from shiyi.service.responses.records import DecayView, FollowupView
 from shiyi.service.session import Session
 from shiyi.store.salience import LEVELS, level_of
 

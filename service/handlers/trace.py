@@ -13,8 +13,8 @@ from shiyi.retrieval.traced import Changed, Engine, Replay, Trace, TraceLine
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
 from shiyi.service.invoke import invoke, request_model
-from shiyi.service.operations import find_operation
 from shiyi.service.session import Session
+from shiyi.service.table.operations import find_operation
 from shiyi.service.tracing import Tracing
 from shiyi.store.traces import Content
 

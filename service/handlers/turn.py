@@ -14,8 +14,8 @@ from shiyi.lifecycle.write import Words
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
 from shiyi.service.references import whole, whole_capture
+from shiyi.service.responses.turns import LedgerEntry, OpenItemView, TimelineStep
 from shiyi.service.session import Session
-from shiyi.service.turn_responses import LedgerEntry, OpenItemView, TimelineStep
 from shiyi.store import Entry
 
 

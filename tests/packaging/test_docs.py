@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shiyi.service.operations import OPERATIONS
+from shiyi.service.table.operations import OPERATIONS
 
 
 @pytest.mark.parametrize(

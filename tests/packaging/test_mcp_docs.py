@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from shiyi.service.install import snippet
-from shiyi.service.install_clients import CLIENTS
-from shiyi.service.mcp_tools import TOOLS
+from shiyi.service.agents.clients import CLIENTS
+from shiyi.service.agents.install import snippet
+from shiyi.service.mcp.tools import TOOLS
 
 _COMMAND = ["/home/you/.local/bin/shiyi", "mcp"]
 

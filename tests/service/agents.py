@@ -15,9 +15,9 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.types import CallToolResult, TextContent
 
-from shiyi.service.callers import Here
-from shiyi.service.mcp import make_server
-from shiyi.service.mcp_stdio import CallerDoor
+from shiyi.service.daemon.callers import Here
+from shiyi.service.mcp.server import make_server
+from shiyi.service.mcp.stdio import CallerDoor
 from shiyi.service.session import Session
 
 SHIYI = Path(sys.executable).with_name("shiyi")

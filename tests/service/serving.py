@@ -15,8 +15,8 @@ from typing import Any
 
 from shiyi.core.settings import load_settings
 from shiyi.daemon_commands import stop_daemon
-from shiyi.service.client import Client
-from shiyi.service.endpoint import read_endpoint
+from shiyi.service.daemon.client import Client
+from shiyi.service.daemon.endpoint import read_endpoint
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import pytest
 import shiyi
 from shiyi.cli import call
 from shiyi.core.errors import DaemonError, HomeBusyError, HomeError, VersionSkewError
-from shiyi.service import client as client_module
-from shiyi.service.endpoint import ENDPOINT_FILE, read_endpoint
-from shiyi.service.operations import find_operation
+from shiyi.service.daemon import client as client_module
+from shiyi.service.daemon.endpoint import ENDPOINT_FILE, read_endpoint
+from shiyi.service.table.operations import find_operation
 from shiyi.store import Store
 from tests.service.serving import Served, command, daemons_of, wait_until
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from shiyi.service.daemon.jobs import Jobs
 from shiyi.service.dashboard.entry import CODE_SECONDS, IDLE_SECONDS, Entries
 from shiyi.service.dashboard.pages import READERS
-from shiyi.service.jobs import Jobs
-from shiyi.service.operations import find_operation
+from shiyi.service.table.operations import find_operation
 from tests.eval.results_builder import build_result
 from tests.service.serving import Served, command, is_alive, wait_until
 from tests.service.visiting import Visitor, invite

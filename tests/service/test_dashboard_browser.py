@@ -11,7 +11,7 @@ import pytest
 
 from shiyi.core.text import visible
 from shiyi.service.dashboard.pages import READERS
-from shiyi.service.operations import find_operation
+from shiyi.service.table.operations import find_operation
 from tests.service.serving import Served
 from tests.service.visiting import invite
 

@@ -8,7 +8,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from shiyi.service.openapi import openapi, served
+from shiyi.service.http.openapi import openapi, served
 from tests.service.serving import Served
 
 

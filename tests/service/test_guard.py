@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shiyi.service.guard import Guard, bearer
+from shiyi.service.http.guard import Guard, bearer
 from shiyi.service.permit import Permit
 
 HOSTS = ["127.0.0.1:8765", "localhost:8765", "[::1]:8765"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shiyi.service.openapi import openapi, path_of, served
+from shiyi.service.http.openapi import openapi, path_of, served
 from tests.service.serving import Served
 
 SEARCH = "/v1/search"

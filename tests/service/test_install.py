@@ -14,8 +14,8 @@ from hypothesis import strategies as some
 
 from shiyi.cli import call
 from shiyi.core.errors import UsageError
-from shiyi.service.install import apply, installed, snippet, uninstalled
-from shiyi.service.install_clients import CLIENTS, find_client
+from shiyi.service.agents.clients import CLIENTS, find_client
+from shiyi.service.agents.install import apply, installed, snippet, uninstalled
 
 COMMAND = ["/opt/a b/shiyi", "mcp", "--scope", "工作"]
 OTHERS: dict[str, str] = {

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from shiyi.core.errors import StoppedError, TooManyError
-from shiyi.service.host import MOST_AT_ONCE, Call, Host
-from shiyi.service.http import failure
-from shiyi.service.operations import find_operation
+from shiyi.service.daemon.host import MOST_AT_ONCE, Call, Host
+from shiyi.service.http.app import failure
 from shiyi.service.permit import Permit
 from shiyi.service.rates import Rates
 from shiyi.service.session import Session
+from shiyi.service.table.operations import find_operation
 from tests.service.serving import Served, command, wait_until
 
 TOKEN = Permit("read", None, "token:1")

@@ -10,8 +10,8 @@ from shiyi.core.errors import ModelLoadingError, ModelUnavailableError
 from shiyi.models.encoder import Encoder
 from shiyi.models.hashing import HashingEncoder
 from shiyi.retrieval.results import SearchResult
-from shiyi.service.host import Call, Host
-from shiyi.service.loading import Loader, patience
+from shiyi.service.daemon.host import Call, Host
+from shiyi.service.daemon.loading import Loader, patience
 from shiyi.service.session import Session
 
 

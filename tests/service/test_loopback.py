@@ -9,7 +9,7 @@ import pytest
 
 import shiyi
 from shiyi.cli import call
-from shiyi.service.endpoint import ENDPOINT_FILE, read_endpoint
+from shiyi.service.daemon.endpoint import ENDPOINT_FILE, read_endpoint
 from tests.service.serving import Served, command, daemons_of, wait_until
 
 

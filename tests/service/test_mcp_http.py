@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from shiyi.service.mcp_tools import TOOLS
+from shiyi.service.mcp.tools import TOOLS
 from shiyi.service.tokens import create_token
 from tests.service.agents import ERAS, use
 from tests.service.serving import Served

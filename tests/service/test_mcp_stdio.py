@@ -8,18 +8,18 @@ from pathlib import Path
 import anyio
 import pytest
 
-from shiyi.service.mcp_tools import TOOLS
+from shiyi.service.mcp.tools import TOOLS
 from tests.service.agents import ERAS, INITIALIZE, SHIYI, Lines, environment, refused, stdio, use
 
 # A server whose every operation makes noise on every way out, and complains at its end.
 _NOISY = """
 import atexit, logging, os, subprocess, sys, time, warnings
-from shiyi.service.mcp_greeting import Wire
+from shiyi.service.mcp.greeting import Wire
 wire = Wire()
 wire.greet()
 print("before")
-from shiyi.service.callers import open_caller
-from shiyi.service.mcp_stdio import serve
+from shiyi.service.daemon.callers import open_caller
+from shiyi.service.mcp.stdio import serve
 class Noisy:
     def __init__(self, caller):
         self.caller = caller
@@ -96,8 +96,8 @@ def test_initialize_waits_for_nothing(tmp_path: Path) -> None:
     """It is answered before the SDK, a home or a model is loaded, and makes no home."""
     script = (
         "import sys\n"
-        "from shiyi.service import mcp_greeting\n"
-        "wire = mcp_greeting.Wire()\n"
+        "from shiyi.service.mcp import greeting\n"
+        "wire = greeting.Wire()\n"
         "wire.greet()\n"
         "heavy = {'mcp', 'mcp_types', 'pydantic', 'duckdb', 'numpy', 'asyncio', 'faiss'}\n"
         "sys.stderr.write(' '.join(sorted(heavy & set(sys.modules))))\n"

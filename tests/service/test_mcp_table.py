@@ -12,11 +12,11 @@ from mcp.types import jsonrpc_message_adapter
 
 from shiyi.models.tokens import get_counter
 from shiyi.service.invoke import request_model
-from shiyi.service.mcp import described, make_server
-from shiyi.service.mcp_greeting import HANDSHAKES, greeting
-from shiyi.service.mcp_tool import Tool
-from shiyi.service.mcp_tools import TOOLS
-from shiyi.service.operations import find_operation
+from shiyi.service.mcp.greeting import HANDSHAKES, greeting
+from shiyi.service.mcp.server import described, make_server
+from shiyi.service.mcp.tool import Tool
+from shiyi.service.mcp.tools import TOOLS
+from shiyi.service.table.operations import find_operation
 from tests.service.agents import INITIALIZE, here
 
 each = pytest.mark.parametrize("tool", TOOLS, ids=lambda one: one.name)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from shiyi.cli import call
-from shiyi.service.operations import OPERATIONS
+from shiyi.service.table.operations import OPERATIONS
 from tests.service.serving import Served
 
 WORDS = "我對花生過敏，別點宮保雞丁。"

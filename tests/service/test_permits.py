@@ -15,13 +15,13 @@ from shiyi.core.errors import (
     ShiyiError,
     UsageError,
 )
-from shiyi.service.host import Call, Host
+from shiyi.service.daemon.host import Call, Host
+from shiyi.service.http.openapi import path_of
 from shiyi.service.invoke import invoke, path_fields
-from shiyi.service.mcp_http import HostDoor
-from shiyi.service.openapi import path_of
-from shiyi.service.operations import OPERATIONS, Operation
+from shiyi.service.mcp.mount import HostDoor
 from shiyi.service.permit import OWNER, ROLES, Permit, Role
 from shiyi.service.session import Session
+from shiyi.service.table.operations import OPERATIONS, Operation
 from shiyi.service.tokens import create_token, permit_of, read_tokens, revoke_token
 from tests.service.serving import Served
 

@@ -13,7 +13,7 @@ from shiyi.client import Memory, Scope
 from shiyi.render import _RENDERERS
 from shiyi.service import requests, responses
 from shiyi.service.invoke import handler_of, request_model
-from shiyi.service.operations import GROUPS, OPERATIONS, Operation, find_operation
+from shiyi.service.table.operations import GROUPS, OPERATIONS, Operation, find_operation
 
 PYTHON_NAMES = {"import": "import_"}
 each = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)

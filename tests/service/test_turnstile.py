@@ -10,8 +10,8 @@ import pytest
 
 import shiyi
 from shiyi.core.errors import ShiyiError
+from shiyi.service.daemon.turnstile import Turnstile
 from shiyi.service.session import Session
-from shiyi.service.turnstile import Turnstile
 from tests.service.serving import Served
 from tests.service.writing import do
 

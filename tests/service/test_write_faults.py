@@ -10,8 +10,8 @@ import pytest
 
 from shiyi.core.errors import HomeUnwritableError
 from shiyi.lifecycle.validate import validate
-from shiyi.service.operations import OPERATIONS
 from shiyi.service.session import Session
+from shiyi.service.table.operations import OPERATIONS
 from shiyi.store import Store
 from shiyi.store.database import Database
 from tests.service.writing import CALLS, SAID, World, do, make_world

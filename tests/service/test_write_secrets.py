@@ -9,9 +9,9 @@ import pytest
 
 from shiyi.core.errors import ForbiddenError, ShiyiError, UsageError
 from shiyi.service.invoke import invoke, path_fields, request_model
-from shiyi.service.mcp_tools import TOOLS
-from shiyi.service.operations import find_operation
+from shiyi.service.mcp.tools import TOOLS
 from shiyi.service.permit import ROLES, Permit, Role
+from shiyi.service.table.operations import find_operation
 from tests.lifecycle.test_secrets import FAKES
 from tests.service.writing import CALLS, World, do, make_world
 

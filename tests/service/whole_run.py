@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from shiyi.core.settings import load_settings
-from shiyi.service.client import Client
+from shiyi.service.daemon.client import Client
 
 OUTSIDE = "import socket; socket.socket().connect(('192.0.2.1', 9))"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shiyi.core.ids import is_id
-from shiyi.service.operations import OPERATIONS
+from shiyi.service.table.operations import OPERATIONS
 
 Run = Callable[..., Any]
 ALLERGY = "我對花生過敏，別點宮保雞丁。"

@@ -9,7 +9,7 @@ import pytest
 
 from shiyi.retrieval.packing import Budgeted
 from shiyi.service import responses
-from shiyi.service.operations import OPERATIONS, Operation
+from shiyi.service.table.operations import OPERATIONS, Operation
 from tests.eval.results_builder import build_result
 from tests.eval.sets import write_set
 

@@ -1,0 +1,118 @@
+"""How operations are called: in this process, which then owns the home, or through a daemon."""
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pydantic import BaseModel
+
+from shiyi.core.closable import Closable
+from shiyi.core.settings import home_directory, load_settings
+from shiyi.service.answers import unpacked
+from shiyi.service.daemon.client import Client, absolute_paths
+from shiyi.service.invoke import invoke
+from shiyi.service.session import Session
+from shiyi.service.table.operations import Operation
+from shiyi.store.home import FILE_NAME
+
+if TYPE_CHECKING:
+    from shiyi.indexer.reindex import Progress
+
+
+class Caller(Protocol):
+    """Does operations for a door."""
+
+    def call(
+        self, operation: Operation, values: Mapping[str, Any], scope: str | None = None
+    ) -> BaseModel:
+        """Do an operation and return what it answers, or raise what it raises."""
+
+    def close(self) -> None:
+        """Release what is held."""
+
+
+class Here(Closable):
+    """Calls in this process: threads take turns, as in a daemon, but for what takes long."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._turns = threading.RLock()
+
+    def call(
+        self, operation: Operation, values: Mapping[str, Any], scope: str | None = None
+    ) -> BaseModel:
+        """Do an operation and return what it answers."""
+        given = absolute_paths(operation, values)
+        with nullcontext() if operation.job or operation.slow else self._turns:
+            return invoke(self.session, operation.name, given, scope=scope)
+
+    def close(self) -> None:
+        """Give the home up."""
+        self.session.close()
+
+
+class There(Closable):
+    """Calls through the daemon, but for what belongs to the process that asks.
+
+    A home that is not there, and would not be made, is no matter for a daemon either.
+    """
+
+    def __init__(self, client: Client, here: Callable[[], Session]) -> None:
+        self.client, self._here = client, here
+
+    def call(
+        self, operation: Operation, values: Mapping[str, Any], scope: str | None = None
+    ) -> BaseModel:
+        """Do an operation and return what it answers."""
+        missing = not (operation.creates_home or (self.client.home / FILE_NAME).exists())
+        if operation.here or missing:
+            with Here(self._here()) as caller:
+                return caller.call(operation, values, scope)
+        given = absolute_paths(operation, values)
+        secret = None
+        if given.get("encrypt"):  # a daemon has nobody to ask
+            with self._here() as session:
+                secret = session.passphrase(new=True)
+        told = self.client.call(operation, given, scope, passphrase=secret)
+        return unpacked(operation, told)
+
+    def start(self, *, create: bool) -> None:
+        """Reach the daemon and have it open the home, so that a refusal comes from here."""
+        if not create and not (self.client.home / FILE_NAME).exists():
+            with Here(self._here()) as caller:
+                caller.session.store  # noqa: B018 - it says what is wrong
+        self.client.start()
+        self.client.control("open", create=create)
+
+    def close(self) -> None:
+        """End the connection; the daemon goes on."""
+        self.client.close()
+
+
+def open_caller(
+    home: str | None,
+    *,
+    model: str | None = None,
+    embedded: bool = False,
+    create: bool = False,
+    progress: "Progress | None" = None,
+    wait: float | None = None,
+    **talking: Any,
+) -> Here | There:
+    """Return what calls operations in a home, as its settings want it; nothing is opened yet.
+
+    embedded: own the home whatever the settings say. talking: `show` and `ask` of a session.
+    wait: seconds that a question waits for a model that the daemon loads.
+
+    Raises UsageError for settings that cannot be read.
+    """
+    settings = load_settings(home_directory(home), model=model)
+
+    def here() -> Session:
+        return Session(home, model=model, create=create, progress=progress, **talking)
+
+    if embedded or settings.daemon == "off":
+        return Here(here())
+    waiting = {} if wait is None else {"wait": wait}
+    return There(Client(home_directory(home), settings, progress=progress, **waiting), here)

@@ -1,0 +1,279 @@
+"""The home that a daemon serves: every door in its process does operations through it."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from pydantic import BaseModel
+
+from shiyi.core.closable import Closable
+from shiyi.core.errors import HomeBusyError, NotFoundError, StoppedError, TooManyError
+from shiyi.core.settings import Settings
+from shiyi.service.daemon.jobs import Jobs
+from shiyi.service.daemon.lanes import Lanes
+from shiyi.service.daemon.loading import Loader, model_of, patience
+from shiyi.service.http.metrics import Metrics
+from shiyi.service.invoke import invoke
+from shiyi.service.permit import OWNER, Permit
+from shiyi.service.rates import Rates
+from shiyi.service.session import Session, sent_passphrase
+from shiyi.service.table.operations import Operation, find_operation
+
+MOST_AT_ONCE = 8  # calls of one token
+_TELL = 0.1  # seconds between two reports of progress
+_GIVE_WAY = 0.02  # seconds that a job works before it lets others pass
+_MODELS = 4  # served at once
+Progress = Callable[[int, int], None]
+
+
+@dataclass(slots=True, kw_only=True)
+class Call:
+    """One operation that somebody wants.
+
+    settings: with which it is to be done; None for those of the daemon.
+    wait: seconds that a question waits for a model that is being loaded.
+    passphrase: of a backup.
+    progress: told how far a job is; stopped: set when nobody waits for it any more.
+    """
+
+    operation: str
+    values: Mapping[str, Any]
+    scope: str | None = None
+    permit: Permit = OWNER
+    settings: Settings | None = None
+    wait: float = 0.0
+    passphrase: str | None = None
+    progress: Progress | None = None
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+
+class Host(Closable):
+    """One session and what works on it. Its methods may be called from any thread."""
+
+    def __init__(self, session: Session, *, rate: int = 0) -> None:
+        """Take the session. rate: how many calls a minute a token may make; 0 for any number."""
+        self.session = session
+        session.served = True
+        session.loader = Loader(session.load_encoder)
+        self.metrics = Metrics()
+        self.jobs = Jobs()
+        self._lanes = Lanes()
+        self._sessions: dict[Settings, Session] = {}
+        self._lock = threading.Lock()
+        self._rates = Rates(rate)
+        self._going: dict[str, int] = {}
+        self._leaving = threading.Event()
+
+    async def do(self, call: Call) -> BaseModel:
+        """Do an operation and return what it answers.
+
+        Raises NotFoundError for what is no operation of a home, TooManyError, and whatever the
+        operation raises. A call that is cancelled may have been done all the same; a job ends.
+        """
+        operation = _operation(call.operation)
+        with self.metrics.call(operation.name), self._counted(call.permit):
+            try:
+                return await asyncio.wrap_future(self._begin(operation, call))
+            except asyncio.CancelledError:
+                call.stopped.set()
+                raise
+
+    def do_now(self, call: Call) -> BaseModel:
+        """Do as `do`, for a thread that is none of the event loop's."""
+        operation = _operation(call.operation)
+        with self.metrics.call(operation.name), self._counted(call.permit):
+            return self._begin(operation, call).result()
+
+    def open(self, *, create: bool) -> "Future[None]":
+        """Open the home, and make it if it is not there and `create` is set."""
+
+        def work() -> None:
+            self.session.create = self.session.create or create
+            _ = self.session.store
+
+        return self._lanes.quick(work)
+
+    def idle_for(self) -> float:
+        """Return for how many seconds nothing was asked."""
+        return self._lanes.idle_for()
+
+    def interrupt(self) -> None:
+        """Have jobs end between two of their batches; what they did is kept."""
+        self._leaving.set()
+
+    def close(self) -> None:
+        """Wait for what is being done, and give the home up."""
+        self.interrupt()
+        self._lanes.close()
+        self.session.close()
+
+    def _begin(self, operation: Operation, call: Call) -> "Future[BaseModel]":
+        if operation.job or operation.slow:
+            number = self.jobs.add(operation.name, self._scope_of(call))
+            work = partial(self._job, operation, call, number)
+            future = self._lanes.job(partial(self.jobs.run, number, work))
+            future.add_done_callback(lambda _: self.jobs.end(number, "failed"))  # if it never ran
+            return future
+        if not call.wait:
+            return self._lanes.quick(partial(self._quick, operation, call))
+        return self._waiting(operation, call)
+
+    def _quick(self, operation: Operation, call: Call) -> BaseModel:
+        session = self._session(call.settings)
+        return invoke(session, operation.name, call.values, scope=call.scope, permit=call.permit)
+
+    def _waiting(self, operation: Operation, call: Call) -> "Future[BaseModel]":
+        """Do a call that asks again when it could not have the model, beside the lanes."""
+        told: Future[BaseModel] = Future()
+
+        def tell(work: Callable[[], BaseModel]) -> None:
+            try:
+                told.set_result(work())
+            except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
+                told.set_exception(error)
+
+        def first() -> BaseModel | None:
+            """Return the answer, or None when the model was refused for a question."""
+            loader = self._session(call.settings).loader
+            before = loader.refused if loader else 0
+            try:
+                answer = self._quick(operation, call)
+            except Exception:
+                if not self._refused(operation, loader, before):
+                    raise
+                return None
+            return None if self._refused(operation, loader, before) else answer
+
+        def again() -> BaseModel:
+            loader = self._session(call.settings).loader
+            assert loader is not None
+            loader.wait(call.wait)
+            return self._lanes.quick(partial(self._quick, operation, call)).result()
+
+        def done(future: "Future[BaseModel | None]") -> None:
+            error = future.exception()
+            if error is not None:
+                told.set_exception(error)
+                return
+            answer = future.result()
+            if answer is not None:
+                told.set_result(answer)
+            else:
+                threading.Thread(target=tell, args=(again,), name="waits", daemon=True).start()
+
+        self._lanes.quick(first).add_done_callback(done)
+        return told
+
+    @staticmethod
+    def _refused(operation: Operation, loader: Loader | None, before: int) -> bool:
+        return operation.permission == "read" and loader is not None and loader.refused > before
+
+    def _job(self, operation: Operation, call: Call, number: int) -> BaseModel:
+        session = self._session(call.settings)
+        last = gave_way = 0.0
+
+        def progress(done: int, total: int) -> None:
+            nonlocal last, gave_way
+            if call.stopped.is_set():
+                raise StoppedError("Nobody waits for this any more; what was done is kept.")
+            if self._leaving.is_set():
+                raise StoppedError(
+                    "The daemon was asked to leave; what was done is kept. Run this again to go on."
+                )
+            if time.monotonic() - gave_way > _GIVE_WAY:
+                self._follow(session, call.scope)
+                self._lanes.give_way()
+                gave_way = time.monotonic()
+            self.jobs.follow(number, done, total)
+            if call.progress is not None and (time.monotonic() - last > _TELL or done >= total):
+                last = time.monotonic()
+                call.progress(done, total)
+
+        session.progress = progress
+        sent_passphrase.set(call.passphrase)  # of this job's own context
+        building = session.indexes.building() if session.is_open else nullcontext()
+        with patience(), building:
+            return invoke(
+                session, operation.name, call.values, scope=call.scope, permit=call.permit
+            )
+
+    def _scope_of(self, call: Call) -> str:
+        settings = call.settings or self.session.settings
+        return settings.scope if call.scope is None else call.scope
+
+    def _follow(self, session: Session, scope: str | None) -> None:
+        """Keep the live index up with what a job writes, so that no search has to."""
+        name = session.settings.scope if scope is None else scope
+        if session.is_open:
+            self._lanes.quick(partial(session.indexes.follow, name)).result()
+
+    def _session(self, settings: Settings | None) -> Session:
+        """Return the session with some settings; called by the lanes only."""
+        if settings is None or settings == self.session.settings:
+            return self.session
+        with self._lock:
+            found = self._sessions.get(settings)
+            if found is None:
+                found = self._sessions[settings] = self._beside(settings)
+            return found
+
+    def _beside(self, settings: Settings) -> Session:
+        """Return a new session; what two of them can share of a model, they share."""
+        known = {model_of(one.settings): one for one in self._sessions.values()}
+        known[model_of(self.session.settings)] = self.session
+        alike = known.get(model_of(settings))
+        if alike is not None:
+            return alike.beside(settings)
+        if len(known) >= _MODELS:
+            raise HomeBusyError(
+                f"The daemon serves {_MODELS} models already; `shiyi daemon restart` frees them."
+            )
+        found = self.session.beside(settings)
+        found.loader = Loader(found.load_encoder)
+        return found
+
+    def _counted(self, permit: Permit) -> "_Counted":
+        if permit.role is not None:
+            self._rates.count(permit.name)
+        return _Counted(self._going, self._lock, permit)
+
+
+class _Counted:
+    """One call of a token among those that it has going."""
+
+    def __init__(self, going: dict[str, int], lock: threading.Lock, permit: Permit) -> None:
+        self._going, self._lock, self._permit = going, lock, permit
+
+    def __enter__(self) -> None:
+        if self._permit.role is None:
+            return
+        with self._lock:
+            if self._going.get(self._permit.name, 0) >= MOST_AT_ONCE:
+                raise TooManyError(
+                    f"This token has {MOST_AT_ONCE} calls going already; wait for one of them."
+                )
+            self._going[self._permit.name] = self._going.get(self._permit.name, 0) + 1
+
+    def __exit__(self, *_: object) -> None:
+        if self._permit.role is None:
+            return
+        with self._lock:
+            self._going[self._permit.name] -= 1
+            if not self._going[self._permit.name]:
+                del self._going[self._permit.name]
+
+
+def _operation(name: str) -> Operation:
+    try:
+        operation = find_operation(name)
+    except KeyError:
+        raise NotFoundError("There is no such operation.") from None
+    if operation.here:
+        raise NotFoundError(f"{name} is done by the command itself, not by a daemon.")
+    return operation
