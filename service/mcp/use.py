@@ -1,5 +1,6 @@
 """Using a tool: its operation, then whose word everything is that the answer shows."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -11,6 +12,9 @@ from shiyi.service.mcp import answers
 from shiyi.service.mcp.tool import Tool
 from shiyi.service.refusal import refusal_of
 from shiyi.service.session import OTHERS
+
+# What only a person can do, at the command line.
+_OPTION = re.compile(r",? or say --[a-z-]+[^.]*|(?<=\.) (?![^.]*or say --)[^.]*--[a-z-]+[^.]*\.")
 
 
 class Door(Protocol):
@@ -57,11 +61,11 @@ def of_one_scope(sentence: str) -> str:
 
 
 def told(error: Exception) -> str:
-    """Return the one sentence that a model reads, without content, other scopes or places."""
+    """Return what a model reads: without content, other scopes, places or a person's options."""
     refusal = refusal_of(error)
     if refusal.code == HomeError.code:
         return "Nothing is remembered here yet; memory_remember makes the beginning."
-    return of_one_scope(refusal.message)
+    return _OPTION.sub("", of_one_scope(refusal.message))
 
 
 def _plain(answer: BaseModel) -> dict[str, Any]:

@@ -187,6 +187,20 @@ def test_refusals_are_one_clear_sentence(tmp_path: Path) -> None:
     run(tmp_path / "home", steps)
 
 
+def test_a_model_is_told_of_no_option(tmp_path: Path) -> None:
+    """What a person may say at the command line is no advice for a model."""
+
+    async def steps(client: Client) -> None:
+        await use(client, "memory_preflight", text="我下個月搬到台中。", turn="t-1")
+        early = await refused(client, "memory_search", query="台中", turn="t-1")
+        secret = await refused(client, "memory_remember", text="my password is hunter2hunter2")
+        assert "not captured yet" in early
+        assert secret.endswith("nothing was changed. Take it out.")
+        assert [one for one in (early, secret) if "--" in one or not one.endswith(".")] == []
+
+    run(tmp_path / "home", steps)
+
+
 def test_unexpected_faults_say_nothing_of_the_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
