@@ -87,6 +87,15 @@ def test_only_so_many_are_in() -> None:
     assert [entries.find(one or "") is not None for one in secrets] == [False] * 24 + [True] * 16
 
 
+def test_a_search_begins_on_the_first_page(visitor: Visitor) -> None:
+    """The field is there, and its form leads to the page of search."""
+    page = visitor.ask("/dashboard").body.decode()
+
+    form = page[page.index('role="search"') :].partition("</form>")[0]
+    assert 'action="/dashboard/search"' in form
+    assert 'name="q"' in form
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
