@@ -39,6 +39,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "entity merge": ["{entity}", "{entity2}"],
     "entity split": ["{entity}"],
     "archive": ["{record}"],
+    "origins": ["{record}"],
     "token revoke": ["t"],
     "export": ["{new}"],
     "purge": ["{record}", "--confirm"],
