@@ -36,8 +36,8 @@ class Settings:
     daemon_socket: `on` or `off`: whether the daemon listens at a socket file, or, where the file
         system of the home takes none, at a loopback port with a secret.
     token_rate: how many calls a minute one token may make; 0 for any number.
-    eval_directory: what `shiyi eval run --out` wrote last, for the dashboard; empty means `eval`
-        in the home.
+    eval_directory: where `shiyi eval run` writes and the dashboard looks; empty means `eval` in
+        the home.
     """
 
     model: str = "default"

@@ -46,14 +46,17 @@ class Permit:
                 f"{operation.name} needs the role {operation.permission}; this token has the role "
                 f"{self.role}."
             )
-        if self.scopes is None:
-            return
         if not operation.scoped:
-            raise ForbiddenError(
-                f"{operation.name} is about the whole home; this token is for single scopes."
-            )
-        if not self.sees(scope):  # the same, whether there is such a scope or not
+            self.check_whole(operation.name)
+        elif not self.sees(scope):  # the same, whether there is such a scope or not
             raise ForbiddenError("This token is not for that scope.")
+
+    def check_whole(self, what: str) -> None:
+        """Raise ForbiddenError for a holder of single scopes; `what` is about the whole home."""
+        if self.scopes is not None:
+            raise ForbiddenError(
+                f"{what} is about the whole home; this token is for single scopes."
+            )
 
 
 OWNER = Permit()

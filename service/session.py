@@ -150,6 +150,12 @@ class Session(Closable):
             return sent_passphrase.get() or self._ask_passphrase(new)
         return os.environ.get("SHIYI_PASSPHRASE") or self._ask_passphrase(new)
 
+    @property
+    def evals(self) -> Path:
+        """Where the last measurement lies, for the dashboard."""
+        set_ = self.settings.eval_directory
+        return Path(set_).expanduser().absolute() if set_ else self.home / "eval"
+
     def drop_indexes(self) -> None:
         """Forget the indexes that are open, of whoever shares the home; the next use opens them.
 

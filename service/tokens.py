@@ -91,9 +91,9 @@ def revoke_token(home: Path, name: str) -> Token:
 
 
 def first_token(home: Path) -> Path:
-    """Return the file with the token for writing that is made on first use."""
+    """Return the file with the token for writing that is made on first use, or when it is none."""
     path = home / FIRST_TOKEN_FILE
-    if not path.exists():
+    if not path.exists() or permit_of(home, path.read_text("utf-8", "replace").strip()) is None:
         if any(one.name == FIRST_NAME for one in read_tokens(home)):
             revoke_token(home, FIRST_NAME)
         _, secret = create_token(home, name=FIRST_NAME, role="write", scopes=None)

@@ -1297,7 +1297,7 @@ class Memory(Connection):
         by: Sequence[Literal["category", "scope", "half"]] | None = None,
         without: Sequence[str] | None = None,
         most: int | None = None,
-        out: str | PathLike[str] = "shiyi-eval",
+        out: str | PathLike[str] | None = None,
         texts: bool = False,
     ) -> "responses.EvalRunResult":
         """Have systems answer labelled sets, and measure the answers.
@@ -1310,7 +1310,8 @@ class Memory(Connection):
         by: what the queries are grouped by: category, scope or half.
         without: parts of the search to leave out, such as fold, bigrams or vector.
         most: only the first so many queries of each view.
-        out: the directory for what is found.
+        out: the directory for what is found; where the dashboard looks, or shiyi-eval while
+            there is no home, by default.
         texts: show the texts of documents in the report.
         """
         answer = self._call("eval run", {
@@ -1346,7 +1347,7 @@ class Memory(Connection):
         baseline: str | PathLike[str],
         write: bool = False,
         strict: bool = False,
-        out: str | PathLike[str] = "shiyi-eval",
+        out: str | PathLike[str] | None = None,
     ) -> "responses.EvalGateResult":
         """Hold a result, or a new run, against the figures kept before.
 
@@ -1354,7 +1355,8 @@ class Memory(Connection):
         baseline: the file with the figures to hold.
         write: make the baseline from the result instead.
         strict: fail when a set of the baseline is not here.
-        out: the directory for what a run finds.
+        out: the directory for what a run finds; where the dashboard looks, or shiyi-eval while
+            there is no home, by default.
         """
         answer = self._call("eval gate", {
             "result": result, "baseline": baseline, "write": write, "strict": strict, "out": out,

@@ -1,7 +1,10 @@
 """The commands about the daemon itself: `shiyi daemon …` and `shiyi serve`."""
 
 import json
+import signal
+import sys
 import time
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -194,14 +197,16 @@ def serve(
             "or a --name; others are refused.", err=True,
         )  # fmt: skip
     port = int(told["url"].rpartition(":")[2])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # or the port would stay open
     try:
         while True:
             time.sleep(_LOOK)
             if client.running() is None:
                 _listen(client, port, bind, names)
     finally:
-        if client.running() is not None:
-            client.control("leave")
+        with suppress(OSError, DaemonError):  # it has left already
+            if client.running() is not None:
+                client.control("leave")
 
 
 def _listen(client: Client, port: int, bind: str, names: tuple[str, ...]) -> dict[str, Any]:

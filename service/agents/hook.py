@@ -155,12 +155,13 @@ def _checkpoint(payload: Mapping[str, Any], caller: Caller, scope: str) -> None:
         words = without_recalled(text)
         if not words.strip():
             continue
-        digest = hashlib.sha256(f"{session}\0{said_at}\0{words}".encode()).hexdigest()
+        named = f"{session}\0{said_at}\0{words}"
+        digest = hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()
         values = {
             "text": words, "session": session, "said_at": said_at, "words_only": True,
             "key": f"hook-{digest[:40]}",
         }  # fmt: skip
-        with suppress(UsageError):  # a secret stays out; the others go in
+        with suppress(UsageError):  # a secret or half a character stays out; the others go in
             caller.call(find_operation("remember"), values, scope)
 
 

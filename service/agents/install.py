@@ -120,7 +120,7 @@ def apply(change: Change) -> Path | None:
         mode = 0o600
         if change.old is not None:
             mode = stat.S_IMODE(path.stat().st_mode)
-            stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+            stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
             backup = path.with_name(f"{path.name}.before-shiyi-{stamp}")
             shutil.copy2(path, backup)
         _replace(path, change.new, mode)

@@ -322,6 +322,8 @@ def spawn(home: Path) -> "subprocess.Popen[bytes]":
     process = subprocess.Popen(  # noqa: S603 - ourselves
         [sys.executable, "-P", "-m", "shiyi", "daemon", "run", "--home", os.fspath(home)],
         cwd="/",
+        # A passphrase is sent with a call; a daemon that stays is not to hold one.
+        env={name: one for name, one in os.environ.items() if name != "SHIYI_PASSPHRASE"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

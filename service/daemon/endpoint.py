@@ -11,13 +11,14 @@ What the file says is never acted upon before the daemon itself has said the sam
 import hashlib
 import json
 import os
+import re
 import socket
 import stat
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from shiyi.core.errors import DaemonError
+from shiyi.core.errors import DaemonError, UsageError
 from shiyi.core.files import make_private_directory, write_atomically
 
 API = 1  # of what the daemon and its clients say to each other
@@ -25,6 +26,8 @@ ENDPOINT_FILE = "endpoint.json"
 SPAWN_LOCK = "spawn.lock"
 LOG_FILE = "daemon.log"
 _SOCKET_FILE = "daemon.sock"
+_MOST_PORT = 65_535
+_HERE = re.compile(r"127\.0\.0\.1:[0-9]{1,5}")
 _LONGEST = 100  # bytes of a socket's path; the kernel's limit is 103 or 107
 HAS_SOCKETS = hasattr(socket, "AF_UNIX")
 
@@ -79,11 +82,15 @@ def write_endpoint(home: Path, endpoint: Endpoint) -> None:
 
 
 def read_endpoint(home: Path) -> Endpoint | None:
-    """Return what the file says, or None when there is none that can be read."""
+    """Return what the file says, or None when there is none that can be read.
+
+    A home may come from elsewhere, so an address of another machine is none.
+    """
     try:
-        return Endpoint(**json.loads((home / ENDPOINT_FILE).read_text("utf-8")))
+        found = Endpoint(**json.loads((home / ENDPOINT_FILE).read_text("utf-8")))
     except (OSError, ValueError, TypeError):
         return None
+    return None if found.secret and not _HERE.fullmatch(str(found.address)) else found
 
 
 def remove_endpoint(home: Path, instance: str) -> None:
@@ -91,3 +98,10 @@ def remove_endpoint(home: Path, instance: str) -> None:
     found = read_endpoint(home)
     if found is not None and found.instance == instance:
         (home / ENDPOINT_FILE).unlink(missing_ok=True)
+
+
+def check_port(given: object) -> int:
+    """Return the number of a TCP port, 0 for any free one; raises UsageError."""
+    if not isinstance(given, int) or not 0 <= given <= _MOST_PORT:
+        raise UsageError(f"A port is a number from 0 to {_MOST_PORT}.")
+    return given

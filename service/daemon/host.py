@@ -99,6 +99,14 @@ class Host(Closable):
 
         return self._lanes.quick(work)
 
+    def look(self) -> "Future[None]":
+        """Read a little of the home; raises what it cannot be read for."""
+
+        def work() -> None:
+            self.session.store.scopes()
+
+        return self._lanes.quick(work)
+
     def idle_for(self) -> float:
         """Return for how many seconds nothing was asked."""
         return self._lanes.idle_for()

@@ -25,7 +25,7 @@ import uvicorn
 from starlette.routing import BaseRoute
 
 from shiyi.core.closable import Closable
-from shiyi.core.errors import NotFoundError, UsageError
+from shiyi.core.errors import HomeDamagedError, NotFoundError, UsageError
 from shiyi.core.files import owner_only
 from shiyi.core.settings import load_settings
 from shiyi.service.daemon.endpoint import (
@@ -33,6 +33,7 @@ from shiyi.service.daemon.endpoint import (
     HAS_SOCKETS,
     LOG_FILE,
     Endpoint,
+    check_port,
     read_endpoint,
     remove_endpoint,
     socket_path,
@@ -40,7 +41,7 @@ from shiyi.service.daemon.endpoint import (
 )
 from shiyi.service.daemon.host import Host
 from shiyi.service.http.app import Identity, make_app
-from shiyi.service.http.guard import App, Guard, Key, bearer, for_owner
+from shiyi.service.http.guard import App, Guard, bearer, for_owner
 from shiyi.service.permit import OWNER, Permit
 from shiyi.service.session import Session
 from shiyi.service.tokens import first_token, permit_of
@@ -80,13 +81,8 @@ class Daemon(Closable):
         prepare_home(home, create=True)
         self._lease = Lease(home, DAEMON)
         self.instance = secrets.token_hex(16)
-        self.identity = Identity(
-            os.getpid(), self.instance, metadata.version("shiyi"), API, str(home)
-        )
+        self.identity = Identity(os.getpid(), self.instance, metadata.version("shiyi"), API)
         self.host = Host(Session(home, lease=self._lease), rate=self.settings.token_rate)
-        self.keys: list[Key] = [bearer(self._permit_of)]  # of the TCP port; other doors add theirs
-        self.forms: list[str] = []  # see Guard
-        self.free: list[str] = []
         self._leaving = asyncio.Event()
         self._servers: list[tuple[_Server, asyncio.Task[None]]] = []
         self._port: tuple[_Server, str] | None = None  # the TCP port and its address
@@ -142,7 +138,7 @@ class Daemon(Closable):
         port = listener.getsockname()[1]
         own = [bind, LOOPBACK, *(["::1"] if ":" in bind else []), "localhost", *names]
         hosts = [f"{_in_url(name)}:{port}" for name in own]
-        guarded = Guard(self.app, hosts=hosts, keys=self.keys, forms=self.forms, free=self.free)
+        guarded = Guard(self.app, hosts=hosts, keys=[bearer(self._permit_of)])
         server = self._serve(guarded, listener)
         await self._started()
         return server, f"http://{_in_url(bind)}:{port}"
@@ -185,13 +181,13 @@ class Daemon(Closable):
         if what == "leave":
             return await self.leave_port()
         if what == "listen":
-            try:
-                return await self.listen(
-                    int(values.get("port", 0)), str(values.get("bind", LOOPBACK)),
-                    [str(name) for name in values.get("names", ())],
-                )  # fmt: skip
-            except (TypeError, OverflowError):
-                raise UsageError("A port is a number.") from None
+            names = values.get("names", [])
+            if not isinstance(names, list):
+                raise UsageError("The names of a host are a list.")
+            return await self.listen(
+                check_port(values.get("port", 0)), str(values.get("bind", LOOPBACK)),
+                [str(name) for name in names],
+            )  # fmt: skip
         if what == "state":
             url = None if self._port is None else self._port[1]
             jobs = [asdict(job) for job in self.host.jobs.all() if job.is_open]
@@ -199,7 +195,11 @@ class Daemon(Closable):
         raise NotFoundError("A daemon can stop, listen, leave its port, or tell its state.")
 
     def _permit_of(self, secret: str) -> Permit | None:
-        return permit_of(self.home, secret)
+        try:
+            return permit_of(self.home, secret)
+        except (HomeDamagedError, OSError):
+            log.error("the file of tokens cannot be read, so no token holds")  # noqa: TRY400
+            return None
 
     async def _listen_for_owner(self) -> None:
         if HAS_SOCKETS and self.settings.daemon_socket == "on":

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -13,19 +12,18 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from shiyi.core.errors import ForbiddenError, UsageError
-from shiyi.core.settings import Settings
+from shiyi.core.errors import ForbiddenError
+from shiyi.service.daemon.endpoint import check_port
 from shiyi.service.daemon.host import Call
 from shiyi.service.dashboard.asking import Backing
 from shiyi.service.dashboard.entry import CODE_SECONDS, ROOT, Entries
-from shiyi.service.http.app import failure, permit_of
+from shiyi.service.http.app import failure, json_object, permit_of
 from shiyi.service.permit import Permit
 
 if TYPE_CHECKING:
     from shiyi.service.daemon.process import Daemon
 
 _WAIT = 5.0  # seconds that a question waits for a model that is being loaded
-_MOST_PORT = 65_535
 _TRACED = ("search", "trace")  # what a person asks; the pages themselves leave no trace
 _PERMIT = Permit("write", None, "dashboard")  # no more than the pages need
 
@@ -44,8 +42,8 @@ class Door:
         try:
             if permit_of(request.scope).role is not None:
                 raise ForbiddenError("Only the owner of the home may do this.")  # noqa: TRY301
-            given = await request.json()
-            port, scope = _port(given.get("port", 0)), given.get("scope")
+            given = await json_object(request)
+            port, scope = check_port(given.get("port", 0)), given.get("scope")
             async with self._opening:
                 self._url = self._url or await self._listen(port)
         except Exception as error:  # noqa: BLE001 - told in the one shape
@@ -59,7 +57,7 @@ class Door:
         backing = Backing(
             call=self._call,
             scope=settings.scope,
-            evals=_evals(settings, self._daemon.home),
+            evals=self._daemon.host.session.evals,
             jobs=self._daemon.host.jobs.all,
             leaving=self._daemon.is_leaving,
         )
@@ -83,15 +81,3 @@ class Door:
 def routes(daemon: "Daemon") -> Sequence[BaseRoute]:
     """Return what the owner's own socket answers about the dashboard."""
     return [Route("/v1/daemon/dashboard", Door(daemon).invite, methods=["POST"])]
-
-
-def _evals(settings: Settings, home: Path) -> Path:
-    """Return where the last measurement lies, if there is one."""
-    set_ = settings.eval_directory
-    return Path(set_).expanduser() if set_ else home / "eval"
-
-
-def _port(given: object) -> int:
-    if not isinstance(given, int) or not 0 <= given <= _MOST_PORT:
-        raise UsageError("A port is a number.")
-    return given

@@ -28,7 +28,9 @@ from shiyi.service import requests as ask
 from shiyi.service import responses as answer
 from shiyi.service.session import Session
 from shiyi.service.trial import open_trial
+from shiyi.store.home import FILE_NAME
 
+_HERE = Path("shiyi-eval")
 _BY_MEANING = ("hybrid", "dense")
 
 
@@ -112,14 +114,21 @@ def _held(
 
 
 def _run(
-    session: Session, plan: Plan, datasets: Sequence[Dataset], out: str, *, texts: bool
+    session: Session, plan: Plan, datasets: Sequence[Dataset], out: str | None, *, texts: bool
 ) -> tuple[EvalResult, answer.EvalFiles]:
-    directory = make_output(Path(out).expanduser().absolute())
+    place = _place(session) if out is None else Path(out).expanduser()
+    directory = make_output(place.absolute())
     opens = partial(open_trial, session.settings, plan.without)
     result, timings = run(plan, datasets, opens, directory, session.progress)
     write_run(result, timings, directory, texts_of(datasets) if texts else None)
     names = {"result": RESULT, "timings": TIMINGS, "report": REPORT}
     return result, answer.EvalFiles(**{key: str(directory / name) for key, name in names.items()})
+
+
+def _place(session: Session) -> Path:
+    """Return where a run goes that names no place; a home is not made for it."""
+    at_home = session.settings.eval_directory or (session.home / FILE_NAME).exists()
+    return session.evals if at_home else _HERE
 
 
 def _without_meaning(result: EvalResult) -> list[str]:

@@ -13,11 +13,13 @@ from shiyi.retrieval.traced import Changed, Engine, Replay, Trace, TraceLine
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
 from shiyi.service.invoke import invoke, request_model
+from shiyi.service.permit import current_permit
 from shiyi.service.session import Session
 from shiyi.service.table.operations import find_operation
 from shiyi.service.tracing import Tracing
 from shiyi.store.traces import Content
 
+_REFUSED = "The same call is refused today; this version asks in another way."
 _SAYING = ("query", "about", "window", "ids")  # of calls without a question
 _ENGINE = {
     "version": "the version of Shiyi",
@@ -94,7 +96,11 @@ def _line(trace: Trace) -> TraceLine:
 def _replay(session: Session, scope: str, then: Trace) -> Replay:
     """Do the same call again, as of the same time, and compare what it chose."""
     values = dict(then.request)
-    if "now" in request_model(find_operation(then.operation)).model_fields:
+    try:
+        operation = find_operation(then.operation)
+    except KeyError:  # another version had it
+        raise UsageError(_REFUSED) from None
+    if "now" in request_model(operation).model_fields:
         values.setdefault("now", then.at)
     seen: list[Content] = []
 
@@ -102,10 +108,10 @@ def _replay(session: Session, scope: str, then: Trace) -> Replay:
         seen.append(content)
 
     with session.traces_to(see), suppress(ShiyiError):  # an error leaves a trace as well
-        invoke(session, then.operation, values, scope=scope)
+        invoke(session, then.operation, values, scope=scope, permit=current_permit())
     now = next(_whole(seen), None)
     if now is None:
-        raise UsageError("The same call is refused today; this version asks in another way.")
+        raise UsageError(_REFUSED)
     came = [id_ for id_ in now.chosen if id_ not in set(then.chosen)]
     went = [id_ for id_ in then.chosen if id_ not in set(now.chosen)]
     return Replay(

@@ -70,7 +70,6 @@ class Identity:
     instance: str
     version: str
     api: int
-    home: str
 
 
 def make_app(
@@ -154,15 +153,15 @@ class _Door:
     async def ready(self, _: Request) -> Response:
         """Say whether the home can be read."""
         try:
-            await self._host.do(Call(operation="status", values={}))
+            await asyncio.wrap_future(self._host.look())
         except Exception:  # noqa: BLE001 - it says no more than that
             return JSONResponse({"status": "unavailable"}, 503)
         return JSONResponse({"status": "ok"})
 
     async def metrics(self, request: Request) -> Response:
-        """Return the counters."""
+        """Return the counters, which are of the whole home."""
         try:
-            permit_of(request.scope)
+            permit_of(request.scope).check_whole("What is counted")
         except ForbiddenError as error:
             return failure(error)
         kind = "text/plain; version=0.0.4; charset=utf-8"
@@ -173,7 +172,7 @@ class _Door:
         try:
             if permit_of(request.scope).role is not None:
                 raise ForbiddenError("Only the owner of the home may do this.")  # noqa: TRY301
-            values = await _object(request, _MOST_BYTES)
+            values = await json_object(request)
             answer = await self._control(request.path_params["what"], values)
         except Exception as error:  # noqa: BLE001 - told in the one shape
             return failure(error)
@@ -186,7 +185,9 @@ class _Door:
             operation = _operation(request.path_params["operation"])
             permit = permit_of(request.scope)
             mine = _mine(request) if permit is OWNER else None
-            values = await _object(request, _MOST_WORDS if _takes_words(operation) else _MOST_BYTES)
+            values = await json_object(
+                request, most=_MOST_WORDS if _takes_words(operation) else _MOST_BYTES
+            )
             values = _with_headers(operation, values, request)
             if mine is None and is_budgeted(operation):
                 values.setdefault("format", "json")
@@ -274,11 +275,11 @@ def _mine(request: Request) -> tuple[Settings, float, str | None] | None:
         content = json.loads(told)
         secret = content.get("passphrase")
         return Settings(**content["settings"]), float(content["wait"]), secret
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         raise UsageError("The settings of the client are not those of this version.") from None
 
 
-async def _object(request: Request, most: int) -> dict[str, Any]:
+async def json_object(request: Request, *, most: int = _MOST_BYTES) -> dict[str, Any]:
     """Return the JSON object of a body.
 
     Raises UsageError for anything else, and for what is too long, too deep or ambiguous.
@@ -315,7 +316,7 @@ def _with_headers(operation: Operation, values: dict[str, Any], request: Request
         given = given.strip().removeprefix("W/").strip('"') if name == "if_match" else given
         if name not in fields:
             raise UsageError(f"{operation.name} takes no {header}.")
-        if values.get(name) not in {None, given}:
+        if values.get(name) not in (None, given):  # it may be any JSON
             raise UsageError(f"{name}: the header and the body differ.")
         values[name] = given
     return values

@@ -83,7 +83,7 @@ class Wire:
         self._first = self._in.readline(_LONGEST)
         try:
             asked = json.loads(self._first)
-        except ValueError:
+        except (ValueError, RecursionError):
             return
         answer = greeting(asked) if isinstance(asked, dict) else None
         if answer is not None:

@@ -9,7 +9,7 @@ from shiyi.service.requests.forms import ARGUMENT, COMMAS, Parted, Place, Places
 Channel = Literal["hybrid", "keyword", "dense"]
 EvalSystem = Literal["hybrid", "probe", "probe-topdown", "deep", "bm25", "dense", "grep", "okapi"]
 
-_DIRECTORY = "shiyi-eval"
+_PLACE = "where the dashboard looks, or shiyi-eval while there is no home, by default"
 _Depth = Annotated[int, Field(ge=1, le=100)]
 _Budget = Annotated[int, Field(ge=200, le=10_000_000)]
 
@@ -61,7 +61,7 @@ class EvalRunRequest(Request):
         json_schema_extra=COMMAS,
     )
     most: int | None = Field(None, ge=1, description="only the first so many queries of each view")
-    out: Place = Field(_DIRECTORY, description="the directory for what is found")
+    out: Place | None = Field(None, description=f"the directory for what is found; {_PLACE}")
     texts: bool = Field(False, description="show the texts of documents in the report")
 
 
@@ -91,7 +91,7 @@ class EvalGateRequest(Request):
     baseline: Place = Field(description="the file with the figures to hold")
     write: bool = Field(False, description="make the baseline from the result instead")
     strict: bool = Field(False, description="fail when a set of the baseline is not here")
-    out: Place = Field(_DIRECTORY, description="the directory for what a run finds")
+    out: Place | None = Field(None, description=f"the directory for what a run finds; {_PLACE}")
 
 
 class EvalLabelRequest(Request):

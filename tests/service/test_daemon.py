@@ -151,6 +151,29 @@ def test_no_log_holds_what_was_said(served: Served) -> None:
     assert "記號七三一".encode() not in told
 
 
+def test_the_daemon_keeps_no_passphrase(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is of the command that starts one, and lives no longer."""
+    monkeypatch.setenv("SHIYI_PASSPHRASE", MARKER)
+    assert call(["--home", str(served.home), "remember", "花生過敏"]) == 0
+
+    assert MARKER.encode() not in Path(f"/proc/{served.pid()}/environ").read_bytes()
+
+
+def test_serving_ends_with_a_signal(served: Served) -> None:
+    """A service manager ends it as Ctrl-C does: the port is closed, the daemon stays."""
+    serving = command(served.home, "serve", "--port", "0")
+    assert serving.stdout is not None
+    assert b"Serving" in serving.stdout.readline()
+    assert b"token" in serving.stdout.readline()
+    with served.client() as client:
+        client.start()
+        assert client.control("state")["url"]
+        serving.terminate()
+        serving.communicate(timeout=30)
+        assert client.control("state")["url"] is None
+    assert serving.returncode == 0
+
+
 def test_work_under_way_is_finished(served: Served) -> None:
     """Asked to leave, the daemon first answers what it was asked."""
     with shiyi.open(served.home) as memory:

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from shiyi.service.http.openapi import openapi, path_of, served
+from shiyi.core.errors import UsageError
+from shiyi.service.http.openapi import openapi, path_of
+from shiyi.service.http.openapi import served as served_operations
+from shiyi.service.tokens import TOKENS_FILE, create_token
 from tests.service.serving import Served
 
 SEARCH = "/v1/search"
@@ -88,7 +91,7 @@ HOSTILE: list[bytes] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("operation", list(served()), ids=lambda one: one.name)
+@pytest.mark.parametrize("operation", list(served_operations()), ids=lambda one: one.name)
 def test_hostile_bodies_are_refused(operation: Any, door: Served) -> None:
     """Whatever is sent is answered with a refusal or an answer, never with a fault of ours."""
     for body in HOSTILE:
@@ -144,6 +147,37 @@ def test_idempotency_and_etags(door: Served) -> None:
     both = door.ask("POST", "/v1/remember", {"text": "x", "key": "k2"}, key)
     assert both.json["error"]["field"] is None
     assert both.status == 400
+    assert door.ask("POST", "/v1/remember", {"text": "x", "key": []}, key).status == 400
+
+
+def test_counters_are_of_the_whole_home(door: Served) -> None:
+    """A token of one scope does not learn how often others are used."""
+    _, secret = create_token(door.home, name="narrow", role="destroy", scopes=["mine"])
+
+    assert door.ask("GET", "/metrics", token=secret).status == 403
+
+
+def test_a_damaged_file_of_tokens_lets_nobody_in(served: Served) -> None:
+    """A refusal, not a fault; and once it is removed, the first token is made anew."""
+    served.listen()
+    before = served.token
+    (served.home / TOKENS_FILE).write_text("{", "utf-8")
+
+    assert served.ask("POST", SEARCH, ASKED).status == 401
+    (served.home / TOKENS_FILE).unlink()
+    served.listen()
+    assert served.token != before
+    assert served.ask("GET", "/v1/hello").status == 200
+
+
+def test_a_port_is_a_number(served: Served) -> None:
+    """What is none is refused in a sentence, at both ports."""
+    with served.client() as client:
+        client.start()
+        for what in ("listen", "dashboard"):
+            for port in ("x", -1, 1 << 20, None, [1]):
+                with pytest.raises(UsageError, match="port is a number"):
+                    client.control(what, port=port)
 
 
 def test_a_job_tells_its_progress(door: Served, tmp_path: Path) -> None:
@@ -166,7 +200,7 @@ def test_the_description_has_every_operation(door: Served) -> None:
     told = door.ask("GET", "/v1/openapi.json").json
 
     assert told == json.loads(json.dumps(openapi()))
-    assert set(told["paths"]) == {path_of(one) for one in served()}
+    assert set(told["paths"]) == {path_of(one) for one in served_operations()}
 
 
 def test_words_may_be_longer_than_other_bodies(door: Served) -> None:

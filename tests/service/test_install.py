@@ -301,3 +301,17 @@ def test_the_environment_goes_into_the_command(
     arguments = json.loads(capsys.readouterr().out)["mcpServers"]["shiyi"]["args"]
     place = str(Path("mine").absolute())
     assert arguments == ["mcp", "--home", place, "--scope", "work", "--model", "none"]
+
+
+def test_each_change_has_a_backup_of_its_own() -> None:
+    """Two changes within a second: the file from before both is still there."""
+    client = find_client("cursor")
+    client.place().parent.mkdir(parents=True)
+    client.place().write_text('{"theme": "dark"}', "utf-8")
+
+    first = apply(installed(client, ["/usr/bin/shiyi", "mcp"]))
+    second = apply(uninstalled(client))
+
+    assert first is not None
+    assert first != second
+    assert first.read_text("utf-8") == '{"theme": "dark"}'

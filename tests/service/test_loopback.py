@@ -49,6 +49,15 @@ def test_everything_goes_the_same_way(served: Served, tmp_path: Path) -> None:
     assert read_endpoint(served.home) is None
 
 
+@pytest.mark.parametrize("address", ["192.0.2.1:80", "evil.example:80", "127.0.0.1:80@evil", ""])
+def test_a_home_from_elsewhere_names_no_other_machine(address: str, tmp_path: Path) -> None:
+    """Nothing that is said to a memory goes where an endpoint file that came with it points."""
+    told = {"pid": 1, "address": address, "instance": "x", "version": "1", "api": 1, "secret": "s"}
+    (tmp_path / ENDPOINT_FILE).write_text(json.dumps(told), "utf-8")
+
+    assert read_endpoint(tmp_path) is None
+
+
 def test_only_who_can_read_the_home_may_ask(served: Served) -> None:
     """The secret is the owner's; a token does not open this port, nor does another page."""
     call(["--home", str(served.home), "remember", "花生過敏"])

@@ -130,7 +130,8 @@ def test_a_memory_that_is_not_there_yet(tmp_path: Path) -> None:
 
 def test_it_ends_with_its_input(tmp_path: Path) -> None:
     """Without a client there is no server: at once, before a word, and after a fault."""
-    for said in (b"", b'no JSON\n{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'):
+    deep = b"[" * 200_000 + b"\n"
+    for said in (b"", deep, b'no JSON\n{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'):
         done = subprocess.run(
             [str(SHIYI), "mcp"], input=said, env=environment(tmp_path / "home"),
             capture_output=True, check=False, timeout=30,

@@ -54,6 +54,15 @@ def test_run_says_what_it_found_and_where(
     assert not home.exists()
 
 
+def test_run_writes_where_the_dashboard_looks(run: Run, small: Path, home: Path) -> None:
+    """In the home, when there is one; `--out` says another place."""
+    assert run("remember", "花生過敏").code == 0
+
+    assert str(home / "eval" / "result.json") in run("eval", "run", small, *QUICK).out
+    assert run("doctor").code == 0
+    assert str(home / "eval") not in run("eval", "run", small, *QUICK, "--out", "other").out
+
+
 def test_run_as_json_is_a_summary(run: Run, small: Path) -> None:
     """A row for each system, not every query."""
     rows = run("eval", "run", small, *QUICK, "--view", "main", "--json").json["rows"]

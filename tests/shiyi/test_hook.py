@@ -134,6 +134,9 @@ def test_a_checkpoint_of_codex(run: Run, kept: Callable[..., Any], tmp_path: Pat
     at = {"timestamp": "2026-11-30T10:00:00Z"}
     dated = [one if isinstance(one, str) else {**at, **one} for one in events]
     lines = [json.dumps(one, ensure_ascii=False) for one in dated]
+    half = json.dumps({**at, "type": "event_msg",
+                       "payload": {"type": "user_message", "message": "半個\ud83d"}})  # fmt: skip
+    lines.insert(1, half)
     rollout.write_text("\n".join([*lines, '{"user_message" broken']), "utf-8")
     given = payload("codex-pre-compact", transcript_path=str(rollout))
 

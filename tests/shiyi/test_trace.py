@@ -142,6 +142,17 @@ def test_the_newest_come_first(me: Any) -> None:
     assert [one.text for one in listed] == ["花生", "咖啡"]
 
 
+def test_replay_of_what_another_version_asked(me: Any, memory: Any, home: Path) -> None:
+    """An operation that this version does not have is refused in a sentence."""
+    first = me.search("咖啡").trace
+    memory.close()
+    (file,) = (home / "traces").rglob("*.json-seq")
+    file.write_bytes(file.read_bytes().replace(b'"search"', b'"sought"'))
+
+    with shiyi.open(home) as again, pytest.raises(UsageError, match="refused today"):
+        again.scope("me").trace(first, replay=True)
+
+
 def test_replay_says_what_changed(me: Any) -> None:
     """The same answer; then other ids, and that the index moved on. A replay leaves no trace."""
     first = me.search("去年和王小明喝咖啡").trace
