@@ -4,7 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -139,6 +139,7 @@ class Host(Closable):
     def _waiting(self, operation: Operation, call: Call) -> "Future[BaseModel]":
         """Do a call that asks again when it could not have the model, beside the lanes."""
         told: Future[BaseModel] = Future()
+        told.set_running_or_notify_cancel()  # who asked may go; the work is told of all the same
 
         def tell(work: Callable[[], BaseModel]) -> None:
             try:
@@ -165,7 +166,7 @@ class Host(Closable):
             return self._lanes.quick(partial(self._quick, operation, call)).result()
 
         def done(future: "Future[BaseModel | None]") -> None:
-            error = future.exception()
+            error = CancelledError() if future.cancelled() else future.exception()
             if error is not None:
                 told.set_exception(error)
                 return

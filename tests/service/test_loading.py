@@ -54,6 +54,32 @@ def test_why_it_cannot_be_loaded_is_said_without_words_of_others() -> None:
     assert "secret" not in str(raised.value)
 
 
+def test_who_waits_may_go(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A question that is given up while the model is loaded is no fault, and others go on."""
+    session = Session(tmp_path / "home", model="hashing", create=True)
+    asked = Call(operation="search", values={"text": "花生"}, wait=30)
+    with Host(session) as host:
+        load = Slow()
+        session.loader = Loader(load)
+        host.do_now(Call(operation="remember", values={"text": "花生過敏"}))
+
+        async def give_up() -> None:
+            async with asyncio.timeout(0.6):
+                await host.do(asked)
+
+        with pytest.raises(TimeoutError):
+            asyncio.run(give_up())
+        waiting = [one for one in threading.enumerate() if one.name == "waits"]
+        load.go.set()
+        for one in waiting:
+            one.join(30)
+        late = host.do_now(asked)
+
+    assert isinstance(late, SearchResult)
+    assert late.mode == "hybrid"
+    assert not caplog.records
+
+
 def test_keywords_answer_until_the_model_is_there(tmp_path: Path) -> None:
     """Without waiting: found by words, and said why; with waiting, or later: by both."""
     session = Session(tmp_path / "home", model="hashing", create=True)
