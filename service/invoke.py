@@ -10,6 +10,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from shiyi.core.errors import ForbiddenError, UsageError
 from shiyi.core.ids import check_scope
+from shiyi.core.text import visible
 from shiyi.lifecycle.held import check_reading
 from shiyi.lifecycle.secrets import check_secrets
 from shiyi.service import requests
@@ -19,6 +20,7 @@ from shiyi.service.session import Session
 from shiyi.service.table.operations import Operation, find_operation
 
 _PATHS = [get_args(kind)[1] for kind in (requests.Place, requests.Places)]
+_MOST_PLACE = 100  # characters of the name of a field, which may be anything that was sent
 _HALF = "it holds half a surrogate pair, which has no UTF-8 form; remove that character"
 
 
@@ -60,9 +62,9 @@ def invoke(
     words are not captured yet; and whatever else the operation raises.
     """
     operation = find_operation(name)
+    own_scope = check_scope(session.settings.scope if scope is None else scope)
     if permit is not OWNER:
-        asked = check_scope(session.settings.scope if scope is None else scope)
-        permit.check(operation, asked, files=bool(path_fields(operation)))
+        permit.check(operation, own_scope, files=bool(path_fields(operation)))
     request = checked(operation, values)
     if permit.role is not None:
         _refuse_a_persons_word(request)
@@ -70,7 +72,6 @@ def invoke(
         _refuse_secret_names(operation, request)
     if operation.creates_home:
         session.create = True
-    own_scope = check_scope(session.settings.scope if scope is None else scope)
     turnstile = session.turnstile
     with permitted(permit), turnstile.alone() if operation.alone else turnstile.among():
         if isinstance(request, Reading) and request.turn is not None and not request.maintenance:
@@ -125,7 +126,7 @@ def _names_path(annotation: Any) -> bool:
 
 def _refused(error: ValidationError) -> UsageError:
     first = error.errors(include_input=False, include_url=False)[0]
-    place = ".".join(str(part) for part in first["loc"])
+    place = visible(".".join(str(part) for part in first["loc"])[:_MOST_PLACE])
     reason = first["msg"].removeprefix("Value error, ")
     if "surrogate" in reason or "unicode" in first["type"]:
         reason = _HALF

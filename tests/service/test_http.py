@@ -117,6 +117,15 @@ def test_a_refusal_names_the_field_and_never_the_value(door: Served) -> None:
     assert b"marker" not in reply.body
 
 
+def test_an_unknown_field_is_not_repeated_at_length(door: Served) -> None:
+    """Its name may hold anything, so it is cut, and what cannot be seen is written out."""
+    reply = door.ask("POST", SEARCH, {"text": "x", "\u202e" + "長" * 5000: 1})
+
+    assert reply.status == 400
+    assert len(reply.json["error"]["message"]) < 300
+    assert "\u202e" not in reply.json["error"]["message"]
+
+
 def test_unknown_addresses(door: Served) -> None:
     """They are refused in the same shape."""
     for method, path in (("POST", "/v1/nothing"), ("GET", "/x"), ("GET", SEARCH), ("PUT", SEARCH)):
