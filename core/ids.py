@@ -76,14 +76,15 @@ def check_id(text: str) -> str:
 
 
 def check_turn(name: str) -> str:
-    """Return the name of a turn in NFC.
+    """Return the name of a turn in NFC, without the space around it.
 
     Raises UsageError unless it is 1 to 200 characters on one line that all can be seen; the message
     does not repeat it.
     """
     normal = unicodedata.normalize("NFC", name)
     seen = visible(normal) == normal and not set("\n\t") & set(normal)
-    if not (normal.strip() and len(normal) <= MAX_TURN and seen):
+    normal = normal.strip()
+    if not (0 < len(normal) <= MAX_TURN and seen):
         raise UsageError(
             f"A turn is named by 1 to {MAX_TURN} visible characters on one line, for example t-17."
         )

@@ -8,7 +8,7 @@ from typing import Any
 from shiyi.core.ids import check_turn
 from shiyi.core.text import text_sha256
 from shiyi.store import Capture, Entry, Receipt, Store, Transaction
-from shiyi.store.turns import CLOSING
+from shiyi.store.turns import CLOSING, closing_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +81,11 @@ def open_of(store: Store, scope: str, turn: str) -> Iterator[OpenItem]:
             todo = "Restore a backup: words that were kept are not there."
             yield _item("missing_capture", turn, step.capture_id, step, todo)
             continue
-        if not _is_closed(store, scope, capture):
+        told = store.turns.of_capture(scope, capture.capture_id)
+        closing = closing_of(told, capture.capture_id)
+        if closing is None:
             yield _not_finalized(step)
-        yield from _faults(store, scope, capture, step)
+        yield from _faults(store, scope, capture, step, closing)
     for step in entries:
         attachment = step.attachment_id if step.step == "attach" else None
         kept = store.attachments.find(scope, attachment) if attachment else None
@@ -100,17 +102,10 @@ def _has_message(receipt: Receipt, captures: dict[str, Capture], taken: list[Ent
     )
 
 
-def _closing(store: Store, scope: str, capture: Capture) -> Entry | None:
-    entries = store.turns.of_capture(scope, capture.capture_id)
-    return next((one for one in reversed(entries) if one.step in CLOSING), None)
-
-
-def _is_closed(store: Store, scope: str, capture: Capture) -> bool:
-    return _closing(store, scope, capture) is not None
-
-
-def _faults(store: Store, scope: str, capture: Capture, step: Entry) -> Iterator[OpenItem]:
-    """Yield where words, quotes and records do not fit together."""
+def _faults(
+    store: Store, scope: str, capture: Capture, step: Entry, closing: Entry | None
+) -> Iterator[OpenItem]:
+    """Yield where words, quotes and records do not fit together; closing: what closed them."""
     id_, turn = capture.capture_id, step.turn_id
     if text_sha256(capture.text) != capture.utf8_sha256:
         yield _item("changed_words", turn, id_, step, "Restore a backup: words never change.")
@@ -119,7 +114,6 @@ def _faults(store: Store, scope: str, capture: Capture, step: Entry) -> Iterator
         if not 0 <= link.span_start < link.span_end <= len(capture.text):
             todo = f"Give {link.src} a quote that lies within the words."
             yield _item("broken_span", turn, link.src, step, todo)
-    closing = _closing(store, scope, capture)
     if closing is None or closing.outcome != "derived":
         return
     # A record that a person purged is missed by nobody.

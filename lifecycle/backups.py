@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from shiyi.lifecycle.snapshots import MANIFEST
 from shiyi.store import Store, encode_json
 
 DIRECTORY = "backups"
@@ -65,7 +66,7 @@ def remove(path: Path) -> None:
     """Remove a backup; what is half removed is no backup any more."""
     if path.is_dir() and not path.is_symlink():
         with suppress(OSError):
-            (path / "manifest.json").unlink(missing_ok=True)
+            (path / MANIFEST).unlink(missing_ok=True)
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)

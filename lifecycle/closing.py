@@ -9,7 +9,7 @@ from shiyi.indexer.analyze import terms
 from shiyi.lifecycle.names import record_id_of
 from shiyi.lifecycle.secrets import check_secrets
 from shiyi.store import Entry, Store, Transaction
-from shiyi.store.turns import CLOSING
+from shiyi.store.turns import closing_of
 
 Outcome = Literal["derived", "no_derivation_needed"]
 FindTrace = Callable[[str], Mapping[str, Any] | None]
@@ -50,7 +50,7 @@ def finalize(
             raise NotFoundError(f"There is no capture {visible(capture_id)} in the scope {scope}.")
         entries = store.turns.of_capture(scope, capture_id)
         taken = next((one for one in entries if one.step == "capture"), None)
-        before = next((one for one in reversed(entries) if one.step in CLOSING), None)
+        before = closing_of(entries, capture_id)
         if before is not None and not _is_raised(before, outcome):
             _check_repeat(before, outcome, reason, records, trace_id)
             return _told(capture_id, before, repeated=True)

@@ -9,7 +9,7 @@ from shiyi.lifecycle.dates import basis_of
 from shiyi.lifecycle.fitting import check_attrs_said, check_entity, named_in_attrs
 from shiyi.lifecycle.names import record_id_of
 from shiyi.lifecycle.secrets import check_secrets
-from shiyi.lifecycle.ties import check_unmerged
+from shiyi.lifecycle.ties import check_holds, check_unmerged
 from shiyi.lifecycle.write import (
     check_match,
     check_whole,
@@ -40,7 +40,8 @@ def edit(
 
     attrs join those that are there; null takes one away. Raises NotFoundError, ConflictError when
     `if_match` is not the etag of the newest version, and UsageError for a secret, a bad date, attrs
-    that do not fit the kind, or a statement that is too long.
+    that do not fit the kind, a statement that is too long, or the status active while another
+    record holds instead.
     """
     check_secrets(dict(fields), reason, allow=allow_secret)
 
@@ -50,6 +51,8 @@ def edit(
         columns = record_fields(fields)
         if columns.get("status", head.status) != head.status:
             check_unmerged(head)
+            if columns["status"] == "active":
+                check_holds(store, head)
         if columns.get("date_start") is not None:
             columns["date_basis"] = _basis(store, head, columns)
         if "attrs" in columns or columns.get("kind", head.kind) != head.kind:

@@ -11,13 +11,12 @@ import yaml
 from shiyi.core.errors import HomeUnwritableError, UsageError
 from shiyi.core.files import make_private_directory, owner_only
 from shiyi.core.iterate import batched
+from shiyi.lifecycle.export_block import EXPORT_BLOCK, READ_AS_LEVEL
 from shiyi.lifecycle.exporting_turns import export_turns
-from shiyi.lifecycle.importing import EXPORT_BLOCK
 from shiyi.store import Capture, Feedback, Link, Record, Store
 
 FORMATS = ("jsonl", "markdown")
 _BATCH = 500
-_LEVELS = 4  # a salience below this would be read as a level
 _UNSAFE = re.compile(r"[^\w-]+")
 _SLUG = 40
 
@@ -209,7 +208,7 @@ def _stated(record: Record) -> bool:
 
 
 def _low(record: Record) -> bool:
-    return record.salience < _LEVELS
+    return record.salience < READ_AS_LEVEL
 
 
 def _is_short(link: Link) -> bool:

@@ -11,12 +11,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from shiyi.core.dates import parse_timestamp
 from shiyi.core.errors import ShiyiError, UsageError
 from shiyi.core.ids import check_scope, is_id
 from shiyi.core.iterate import batched
 from shiyi.core.text import check_text, text_sha256
 from shiyi.lifecycle.claims import claims_of
+from shiyi.lifecycle.export_block import source_of, taken_block, time_in
 from shiyi.lifecycle.feedback import feedback_of
 from shiyi.lifecycle.names import capture_id_of, record_id_of
 from shiyi.lifecycle.purged import without_purged
@@ -38,9 +38,7 @@ from shiyi.lifecycle.recalled import without_recalled
 from shiyi.lifecycle.secrets import check_secrets
 from shiyi.lifecycle.write import own_attrs
 from shiyi.store import Capture, Link, Record, Store, Transaction
-from shiyi.store.salience import SOURCES
 
-EXPORT_BLOCK = "shiyi"  # what our own export says beyond the public fields
 _BATCH = 100  # so small that whoever asks meanwhile hardly waits for one
 _RECALLED = "what recall showed"
 _ERRORS_KEPT = 100
@@ -49,7 +47,6 @@ _SAID = (
     "session", "external_id", "source_path",
 )  # fmt: skip
 _CORRECTS = ("supersedes", "contradicts")
-_LEVELS = 4  # a salience below this would be read as a level, so the block has it
 
 
 @dataclass(slots=True)
@@ -218,7 +215,7 @@ class _Batch:
     def _capture(self, item: CaptureItem, now: datetime) -> Capture:
         check_text(item.text)
         attrs = dict(item.attrs)
-        ours = _export_block(attrs, "utf8_sha256")
+        ours = taken_block(attrs, "utf8_sha256")
         digest = text_sha256(item.text)
         if ours.get("utf8_sha256", digest) != digest:
             raise UsageError("the words do not fit the SHA-256 beside them; they were changed.")
@@ -230,7 +227,7 @@ class _Batch:
             capture_id=capture_id_of(self._scope, item.external_id or item.key),
             text=item.text,
             utf8_sha256=digest,
-            recorded_at=_time(ours, "recorded_at") or now,
+            recorded_at=time_in(ours, "recorded_at") or now,
             captured_at=item.captured_at,
             speaker=item.speaker,
             session_id=item.session,
@@ -277,7 +274,7 @@ class _Batch:
 
     def _record(self, item: RecordItem, record_id: str, now: datetime) -> Record:
         attrs = dict(item.attrs)
-        ours = _export_block(attrs, "created_at")
+        ours = taken_block(attrs, "created_at")
         attrs = own_attrs(self._scope, item.kind, attrs)
         salience = ours.get("salience", item.salience)
         return Record(
@@ -293,14 +290,14 @@ class _Batch:
             topics=item.topics,
             aliases=item.aliases,
             salience=30 if salience is None else int(salience),
-            salience_source=_source_of(ours, salience),
+            salience_source=source_of(ours, salience),
             date_start=item.date_start,
             date_end=item.date_end,
             date_precision=item.date_precision,
             date_basis=item.date_basis,
             phase=item.phase,
-            created_at=_time(ours, "created_at") or now,
-            updated_at=_time(ours, "updated_at") or now,
+            created_at=time_in(ours, "created_at") or now,
+            updated_at=time_in(ours, "updated_at") or now,
             reason=item.reason,
             external_id=ours.get("external_id") if ours else _given_name(item.external_id),
             attrs=attrs,
@@ -384,32 +381,6 @@ class _Batch:
             scope=self._scope, src=record_id, rel="quotes", dst=capture_id,
             span_start=start, span_end=end,
         )  # fmt: skip
-
-
-def _export_block(attrs: dict[str, Any], mark: str) -> dict[str, Any]:
-    """Take the block of our own export out of `attrs`; anything else of that name stays there."""
-    block = attrs.get(EXPORT_BLOCK)
-    if not isinstance(block, dict) or mark not in block:
-        return {}
-    salience = block.get("salience", 0)
-    others = [value for name, value in block.items() if name != "salience"]
-    if salience not in range(_LEVELS) or not all(isinstance(value, str) for value in others):
-        return {}
-    del attrs[EXPORT_BLOCK]
-    return block
-
-
-def _source_of(block: dict[str, Any], salience: int | None) -> str:
-    """Return where a weight is from: what our own export says, else the import itself."""
-    if salience is None:
-        return "default"
-    said = block.get("salience_source")
-    return said if said in SOURCES else "imported"
-
-
-def _time(block: dict[str, Any], name: str) -> datetime | None:
-    value = block.get(name)
-    return parse_timestamp(value) if isinstance(value, str) else None
 
 
 def _given_name(external_id: str | None) -> str | None:

@@ -6,7 +6,6 @@ the last step, so an interruption anywhere is ended by purging again.
 """
 
 import json
-import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from shiyi.core.errors import HomeError, HomeUnwritableError, NotFoundError
+from shiyi.core.ids import is_id
 from shiyi.core.text import visible
 from shiyi.indexer.documents import record_document
 from shiyi.indexer.embeddings import forget_passages, passage_key
@@ -30,7 +30,6 @@ from shiyi.store.traces import Traces
 
 _REASON = "Words that it quoted were purged."
 _CORRECTING = ("supersedes", "contradicts", "redirects_to", "merged_into")
-_ID = re.compile(r"[0-9A-Z]{26}")
 _LEAST_SHARED = 8  # characters in a row, by which a record repeats words
 _EXPORTS = "Exports and copies of this home, and what a model was shown, are out of reach."
 _DISK = (
@@ -268,7 +267,7 @@ def _words_of(version: Record) -> str:
 def _texts_in(value: Any) -> Iterator[str]:
     """Yield the texts in attrs; ids, by which records name each other, are no words."""
     if isinstance(value, str):
-        if not _ID.fullmatch(value):
+        if not is_id(value):
             yield value
     elif isinstance(value, Mapping | Sequence):
         for one in value.values() if isinstance(value, Mapping) else value:

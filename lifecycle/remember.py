@@ -15,6 +15,7 @@ from shiyi.lifecycle.secrets import check_secrets
 from shiyi.lifecycle.turn import take, weigh
 from shiyi.lifecycle.write import MAX_STATEMENT, Words, new_record, record_fields, title_of
 from shiyi.store import Capture, Entry, Link, Record, Store, Transaction
+from shiyi.store.turns import closing_of
 
 _WORDS_ONLY = "words only"
 _TOO_LONG = "too long for a record without a gist"
@@ -38,9 +39,8 @@ def remember(
     Returns capture_id, record_id (or None), utf8_sha256, bytes, turn_id and warnings.
 
     Raises UsageError for blank words, lone surrogates, a secret, a bad date or a statement that is
-    too long;
-    ConflictError when the turn holds other words, or a record already that a statement would not
-    change.
+    too long; ConflictError when the turn holds other words, or a record already that a statement
+    would not change.
     """
     check_text(words.text)
     check_secrets(words.text, dict(statement), allow=allow_secret)
@@ -62,7 +62,7 @@ def remember(
         if kept is None:
             kept, step = take(store, transaction, replace(words, turn=turn))
             steps.append(step)
-        closed = _closed(entries, kept)
+        closed = closing_of(entries, kept.capture_id)
         record_id = closed.records[0] if closed and closed.records else None
         if closed is None or (derive and record_id is None):
             record = _derived(kept, statement, transaction) if derive else None
@@ -82,16 +82,6 @@ def remember(
 
     request = ["remember", _plain(words), dict(statement), words_only]
     return store.write(scope, act, key=key, request=request)
-
-
-def _closed(entries: list[Entry], capture: Capture) -> Entry | None:
-    """Return the step that closed a capture last, or None."""
-    closing = (
-        one
-        for one in reversed(entries)
-        if one.step in {"finalize", "repair"} and one.capture_id == capture.capture_id
-    )
-    return next(closing, None)
 
 
 def _closing(capture: Capture, turn: str, record_id: str | None, *, words_only: bool) -> Entry:

@@ -119,6 +119,8 @@ def _fill(made: Building, source: Source, home: Path, place: Path) -> None:
         if count != rows[name]:
             raise broken(place, f"its manifest counts other rows of {name}")
     _check_facts(made.snapshots, source.manifest, place)
+    if "attachments" in known:
+        _check_attachments(made.snapshots, source.manifest, place)
 
 
 def _check_facts(snapshots: Snapshots, manifest: Manifest, place: Path) -> None:
@@ -129,6 +131,14 @@ def _check_facts(snapshots: Snapshots, manifest: Manifest, place: Path) -> None:
         said = (None, 0, 0)
     if said != (manifest.home_id, manifest.schema, manifest.last_seq):
         raise broken(place, "its manifest does not speak of the home that its rows are of")
+
+
+def _check_attachments(snapshots: Snapshots, manifest: Manifest, place: Path) -> None:
+    """Raise HomeDamagedError unless the rows name the attachments that the manifest names."""
+    prefix = f"{ATTACHMENTS}/"
+    files = [one.name.removeprefix(prefix) for one in manifest.files if prefix in one.name]
+    if {*files, *manifest.missing} != set(snapshots.attachments()):
+        raise broken(place, "its rows name other attachments than its manifest")
 
 
 def _noted(blocks: Iterator[bytes], digest: "hashlib._Hash") -> Iterator[bytes]:

@@ -89,6 +89,16 @@ def check_unmerged(record: Record) -> None:
         )
 
 
+def check_holds(store: Store, record: Record) -> None:
+    """Raise UsageError for a record that another one holds instead of, before it is active."""
+    found = store.links_to(record.scope, [record.record_id], rels=["supersedes"])
+    for link in found.get(record.record_id, []):
+        raise UsageError(
+            f"{link.src} holds instead of it; undo that supersede with `shiyi undo`, or supersede "
+            f"{link.src} by a new record. Nothing was changed."
+        )
+
+
 def retired(record: Record, now: datetime, reason: str | None) -> Record:
     """Return the next version of a record, which holds no longer."""
     return replace(

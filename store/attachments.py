@@ -6,6 +6,7 @@ The bytes lie there, durably, before the row that names them is committed; what 
 lies beside them under a hidden name until it is whole.
 """
 
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,14 +17,17 @@ from typing import IO, Any
 
 from shiyi.core.files import make_private_directory, owner_only, sync_directory
 from shiyi.store.database import Database, naive, utc
+from shiyi.store.faults import damaged
 
 ATTACHMENTS = "attachments"
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _PROCESS = secrets.token_hex(4)  # a home has one owner: what another name began, nobody will end
 _COLUMNS = (
     "scope, attachment_id, sha256, bytes, name, media_type, turn_id, source_path, recorded_at"
 )
 _INSERT = f"INSERT INTO attachments ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
-_BY_ID = f"SELECT {_COLUMNS} FROM attachments WHERE scope = ? AND attachment_id = ?"  # noqa: S608
+# By the id alone: with a second condition DuckDB reads the whole table, not the index.
+_BY_ID = f"SELECT {_COLUMNS} FROM attachments WHERE attachment_id = ?"  # noqa: S608
 _ALL = f"SELECT {_COLUMNS} FROM attachments WHERE scope = ? ORDER BY rowid"  # noqa: S608
 
 
@@ -52,8 +56,8 @@ class Attachments:
 
     def find(self, scope: str, attachment_id: str) -> Attachment | None:
         """Return one attachment, or None."""
-        rows = self._database.rows(_BY_ID, [scope, attachment_id])
-        return next(map(_attachment, rows), None)
+        rows = self._database.rows(_BY_ID, [attachment_id])
+        return next((_attachment(row) for row in rows if row[0] == scope), None)
 
     def iterate(self, scope: str) -> Iterator[Attachment]:
         """Yield every attachment of the scope, in the order of writing."""
@@ -113,7 +117,12 @@ class Attachments:
 
 
 def attachment_path(home: Path, sha256: str) -> Path:
-    """Return where the bytes of an attachment lie."""
+    """Return where the bytes of an attachment lie.
+
+    Raises HomeDamagedError for what is no SHA-256: whatever a row may hold, it leads nowhere else.
+    """
+    if not _SHA256.fullmatch(sha256):
+        raise damaged(home / ATTACHMENTS, "a row names an attachment by what is no SHA-256")
     return home / ATTACHMENTS / sha256[:2] / sha256
 
 

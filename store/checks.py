@@ -7,6 +7,7 @@ from typing import Any
 
 from shiyi.store.attachments import ATTACHMENTS, attachment_path
 from shiyi.store.database import Database
+from shiyi.store.shapes import REDIRECT
 
 # Everything that a link may lead from or to.
 _KNOWN = """
@@ -59,7 +60,14 @@ _SPANS = """
 """
 _CHAINS = """
     SELECT DISTINCT scope, rel, src, dst FROM links
-    WHERE rel IN ('supersedes', 'redirects_to', 'merged_into') ORDER BY ALL
+    WHERE rel IN ('supersedes', 'redirects_to', 'merged_into')
+    UNION
+    SELECT scope, $redirect, record_id, into_ FROM (
+        SELECT scope, record_id, json_extract_string(attrs, '$.' || $redirect) AS into_
+        FROM records WHERE kind = 'entity'
+        QUALIFY version = max(version) OVER (PARTITION BY scope, record_id)
+    ) WHERE into_ IS NOT NULL
+    ORDER BY ALL
 """
 _OPEN = """
     SELECT DISTINCT taken.scope, taken.capture_id FROM ledger AS taken
@@ -114,8 +122,8 @@ class Checks:
         return self._database.rows(_SPANS)
 
     def chains(self) -> Rows:
-        """Return (scope, rel, src, dst) of the links that must never go round in a circle."""
-        return self._database.rows(_CHAINS)
+        """Return (scope, rel, src, dst) of links and redirects that must never form a circle."""
+        return self._database.rows(_CHAINS, {"redirect": REDIRECT})
 
     def open_captures(self) -> Rows:
         """Return (scope, id) of captures whose turn nothing has closed."""

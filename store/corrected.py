@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from shiyi.store.database import Database
 
 _INSERT = "INSERT INTO corrected (scope, claim, record_id) SELECT unnest(?), unnest(?), unnest(?)"
-_FOUND = "SELECT DISTINCT record_id FROM corrected WHERE claim = ? AND scope = ? ORDER BY ALL"
+# By the claim alone: with a second condition DuckDB reads the whole table, not the index.
+_FOUND = "SELECT DISTINCT record_id, scope FROM corrected WHERE claim = ? ORDER BY ALL"
 
 
 def insert_corrected(database: Database, scope: str, claims: Sequence[tuple[str, str]]) -> None:
@@ -17,4 +18,4 @@ def insert_corrected(database: Database, scope: str, claims: Sequence[tuple[str,
 
 def find_corrected(database: Database, scope: str, claim: str) -> list[str]:
     """Return the records that were corrected and said this."""
-    return [row[0] for row in database.rows(_FOUND, [claim, scope])]
+    return [row[0] for row in database.rows(_FOUND, [claim]) if row[1] == scope]

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from shiyi.core.closable import Closable
-from shiyi.core.errors import ConflictError, HomeError
-from shiyi.core.ids import derived_id
+from shiyi.core.errors import HomeError
 from shiyi.store import captures as _captures
 from shiyi.store import corrected as _corrected
 from shiyi.store import feedback as _feedback
 from shiyi.store import heads as _heads
 from shiyi.store import links as _links
 from shiyi.store import records as _records
+from shiyi.store import repeats as _repeats
 from shiyi.store.attachments import Attachments
 from shiyi.store.checks import Checks
 from shiyi.store.database import Database, naive, utc
@@ -26,7 +26,7 @@ from shiyi.store.home import prepare_home
 from shiyi.store.lease import Lease
 from shiyi.store.purge import Purged
 from shiyi.store.rolls import Rolls
-from shiyi.store.rows import Capture, Change, Feedback, Link, Record, encode_json, json_sha256
+from shiyi.store.rows import Capture, Change, Feedback, Link, Record, encode_json
 from shiyi.store.snapshot import Snapshots
 from shiyi.store.transaction import SessionEnds, Transaction
 from shiyi.store.turns import Turns
@@ -100,7 +100,7 @@ class Store(Closable):
         """
         with self._database.lock:
             if key is not None:
-                first = self._first_result(scope, key, request)
+                first = _repeats.first_result(self._database, scope, key, request)
                 if first is not None:
                     return first
             start = self.last_seq + 1
@@ -109,7 +109,7 @@ class Store(Closable):
                     transaction, result = self._run(scope, action, start)
                     changes = transaction.append_changes()
                     if key is not None:
-                        self._keep_result(scope, key, request, result)
+                        _repeats.keep_result(self._database, scope, key, request, result)
                 self._seq = start - 1 + len(changes)
             except BaseException:
                 self._seq = None  # whether it was committed or not, the number is read again
@@ -143,28 +143,6 @@ class Store(Closable):
         kept = transaction.hashes
         if self.capture_hashes(transaction.scope, list(kept)) != kept:
             raise unreadable(self._database.path)
-
-    def _first_result(self, scope: str, key: str, request: Any) -> Result | None:
-        query = "SELECT request_sha256, result FROM idempotency WHERE key_id = ?"
-        found = self._database.rows(query, [derived_id(scope, key)])
-        if not found:
-            return None
-        if found[0][0] != json_sha256(request):
-            raise ConflictError(
-                "This idempotency key was already used for another request; use a new key. "
-                "Nothing was changed."
-            )
-        first: Result = json.loads(found[0][1])
-        return first
-
-    def _keep_result(self, scope: str, key: str, request: Any, result: Result) -> None:
-        self._database.rows(
-            "INSERT INTO idempotency VALUES (?, ?, ?, ?, ?, ?)",
-            [
-                derived_id(scope, key), scope, key, json_sha256(request), encode_json(result),
-                naive(datetime.now(UTC)),
-            ],
-        )  # fmt: skip
 
     # Reading
 

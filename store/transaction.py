@@ -85,7 +85,7 @@ class Transaction:
         name: the turn, or the capture where there is none.
         """
         self._check_scope([*entries, *([receipt] if receipt else [])])
-        seq = self._start + len(self._changes)
+        seq = self._next_seq()
         if receipt is not None:
             insert_receipt(self._database, replace(receipt, seq=seq))
         insert_entries(self._database, [replace(one, seq=seq) for one in entries])

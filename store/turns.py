@@ -28,18 +28,19 @@ _INSERT_ENTRIES = f"""
     SELECT unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?),
            unnest(?), unnest(?), unnest(?)
 """
-_RECEIPTS = f"SELECT {_RECEIPT} FROM receipts WHERE scope = ? AND turn_id = ? ORDER BY version"  # noqa: S608
+# By the name or id alone: with a second condition DuckDB reads the whole table, not the index.
+_RECEIPTS = f"SELECT {_RECEIPT} FROM receipts WHERE turn_id = ? ORDER BY version"  # noqa: S608
 _NEWEST = f"SELECT {_RECEIPT} FROM receipts WHERE scope = ? ORDER BY seq DESC LIMIT 1"  # noqa: S608
 _ALL_RECEIPTS = f"SELECT {_RECEIPT} FROM receipts WHERE scope = ? ORDER BY seq"  # noqa: S608
 _ALL_ENTRIES = f"SELECT {_ENTRY} FROM ledger WHERE scope = ? ORDER BY seq, rowid"  # noqa: S608
 _OF_TURN = f"""
-    SELECT {_ENTRY} FROM ledger WHERE scope = ? AND turn_id = ? ORDER BY seq, rowid
+    SELECT {_ENTRY} FROM ledger WHERE turn_id = ? ORDER BY seq, rowid
 """  # noqa: S608
 _OF_CAPTURE = f"""
-    SELECT {_ENTRY} FROM ledger WHERE scope = ? AND capture_id = ? ORDER BY seq, rowid
+    SELECT {_ENTRY} FROM ledger WHERE capture_id = ? ORDER BY seq, rowid
 """  # noqa: S608
 _OF_ATTACHMENT = f"""
-    SELECT {_ENTRY} FROM ledger WHERE scope = ? AND attachment_id = ? ORDER BY seq, rowid
+    SELECT {_ENTRY} FROM ledger WHERE attachment_id = ? ORDER BY seq, rowid
 """  # noqa: S608
 _PAGE = f"""
     SELECT {_ENTRY} FROM ledger WHERE scope = ? ORDER BY seq DESC, rowid DESC LIMIT ?
@@ -110,6 +111,12 @@ class Entry:
     seq: int = 0
 
 
+def closing_of(entries: Sequence[Entry], capture_id: str) -> Entry | None:
+    """Return the step that closed a capture last, or None."""
+    closing = (e for e in reversed(entries) if e.step in CLOSING and e.capture_id == capture_id)
+    return next(closing, None)
+
+
 class Turns:
     """Reads the turns of a home."""
 
@@ -118,7 +125,8 @@ class Turns:
 
     def receipts(self, scope: str, turn_id: str) -> list[Receipt]:
         """Return the versions of a turn's receipt, oldest first; empty when it has none."""
-        return [_receipt(row) for row in self._database.rows(_RECEIPTS, [scope, turn_id])]
+        rows = self._database.rows(_RECEIPTS, [turn_id])
+        return [_receipt(row) for row in rows if row[0] == scope]
 
     def receipt(self, scope: str, turn_id: str) -> Receipt | None:
         """Return the receipt of a turn as it stands, or None."""
@@ -130,15 +138,15 @@ class Turns:
 
     def of_turn(self, scope: str, turn_id: str) -> list[Entry]:
         """Return the steps of a turn, in order."""
-        return [_entry(row) for row in self._database.rows(_OF_TURN, [scope, turn_id])]
+        return self._steps(_OF_TURN, scope, turn_id)
 
     def of_capture(self, scope: str, capture_id: str) -> list[Entry]:
         """Return the steps of a capture, in order."""
-        return [_entry(row) for row in self._database.rows(_OF_CAPTURE, [scope, capture_id])]
+        return self._steps(_OF_CAPTURE, scope, capture_id)
 
     def of_attachment(self, scope: str, attachment_id: str) -> list[Entry]:
         """Return the steps of an attachment, in order."""
-        return [_entry(row) for row in self._database.rows(_OF_ATTACHMENT, [scope, attachment_id])]
+        return self._steps(_OF_ATTACHMENT, scope, attachment_id)
 
     def last(self, scope: str, limit: int) -> list[Entry]:
         """Return the last steps of a scope, oldest first."""
@@ -158,6 +166,9 @@ class Turns:
     def open_receipts(self, scope: str) -> list[Receipt]:
         """Return the receipts whose words are wanted and not captured, oldest first."""
         return [_receipt(row) for row in self._database.rows(_OPEN_RECEIPTS, {"scope": scope})]
+
+    def _steps(self, query: str, scope: str, of: str) -> list[Entry]:
+        return [_entry(row) for row in self._database.rows(query, [of]) if row[0] == scope]
 
 
 def insert_receipt(database: Database, receipt: Receipt) -> None:
