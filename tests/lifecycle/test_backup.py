@@ -402,6 +402,26 @@ def test_an_encrypted_backup_leaves_no_plain_byte(
     assert b"picture" not in made.path.read_bytes()
 
 
+@pytest.mark.parametrize("named", ["../../../secret", "/etc/hostname", "0" * 64])
+def test_a_row_of_a_backup_is_no_path(plain: Path, tmp_path: Path, named: str) -> None:
+    """Whoever writes rows anew gets no home that reads, copies or removes a file elsewhere."""
+    copy = shutil.copytree(plain, tmp_path / "copy")
+    content = json.loads((copy / "manifest.json").read_bytes())["manifest"]
+    [file] = [one for one in content["files"] if one["name"].startswith("tables/attachments.")]
+    sha256 = next(n["name"] for n in content["files"] if n["name"].startswith("attachments/"))
+    rows = (copy / file["name"]).read_text("utf-8").replace(sha256.partition("/")[2], named)
+    (copy / file["name"]).write_text(rows, "utf-8")
+    file |= {"size": len(rows.encode()), "sha256": hashlib.sha256(rows.encode()).hexdigest()}
+    digest = hashlib.sha256(encode_json(content).encode()).hexdigest()
+    whole = encode_json({"manifest": content, "sha256": digest})
+    (copy / "manifest.json").write_text(f"{whole}\n", "utf-8")
+
+    with pytest.raises(HomeDamagedError, match="other attachments"):
+        restore(open_backup(copy), tmp_path / "new", copy)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["copy"]
+
+
 @pytest.mark.parametrize(
     "change",
     [

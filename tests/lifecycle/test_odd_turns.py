@@ -213,6 +213,21 @@ def test_what_is_merged_is_not_superseded(me: shiyi.Scope) -> None:
     assert "not active itself" in me.supersede(fact(me, "新"), gone, reason="r").warnings[-1]
 
 
+def test_what_is_superseded_comes_back_by_undo_only(me: shiyi.Scope) -> None:
+    """Active beside what holds instead of it, it would be told and taken back at once."""
+    old, new = fact(me, "旧"), fact(me, "新")
+    me.supersede(old, new, reason="r")
+    me.archive(old)
+    me.edit(old, title="旧的")
+    with pytest.raises(UsageError, match=f"{new} holds instead of it; undo"):
+        me.edit(old, status="active")
+    number = 2  # the change that brought the second fact
+    me.undo(to=str(number))
+    shown = me.show(old).record
+    assert shown is not None
+    assert shown.status == "active"
+
+
 def test_remember_tells_that_it_was_corrected(me: shiyi.Scope) -> None:
     """As add-record does."""
     old = fact(me, "在台北住了三年")

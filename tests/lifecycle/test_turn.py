@@ -98,6 +98,15 @@ def test_two_writings_of_a_name_are_one_turn(me: Any) -> None:
     assert me.capture(PERSONAL, turn="cafe\u0301").turn_id == "caf\u00e9"
 
 
+def test_space_around_a_name_does_not_count(me: Any) -> None:
+    """Nobody sees it, so it makes no other turn."""
+    me.preflight(PERSONAL, turn=" t ")
+    me.capture(PERSONAL, turn="t ", speaker="Ann")
+
+    assert me.capture(PERSONAL, turn="\u3000t", speaker="Ann").turn_id == "t"
+    assert {one.turn_id for one in me.ledger(turn=" t").entries} == {"t"}
+
+
 # Capturing
 
 

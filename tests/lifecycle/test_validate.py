@@ -46,6 +46,14 @@ def circle(store: Store) -> None:
         tie(store, src, "supersedes", dst)
 
 
+def redirects(store: Store) -> None:
+    """Let two records be entities that stand for each other, as no merge makes them."""
+    one, two, _ = ids(store)
+    for id_, other in ((one, two), (two, one)):
+        query = "UPDATE records SET kind = 'entity', attrs = ? WHERE record_id = ? AND version = 2"
+        store._database.rows(query, [f'{{"redirects_to":"{other}"}}', id_])
+
+
 def run(statement: str) -> Callable[[Store], Any]:
     return lambda store: store._database.rows(statement)
 
@@ -66,6 +74,7 @@ FAULTS: dict[str, tuple[Callable[[Store], Any], dict[str, str]]] = {
         {"links": "warning"},
     ),
     "a circle": (circle, {"chains": "failed"}),
+    "a circle of redirects": (redirects, {"chains": "failed"}),
     "a span too long": (
         run("UPDATE links SET span_end = 4 WHERE span_end = 3"), {"spans": "failed"},
     ),
