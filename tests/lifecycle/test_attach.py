@@ -254,19 +254,18 @@ def test_a_limit_is_kept(small: Any, tmp_path: Path) -> None:
 
 
 def test_a_write_that_fails_leaves_no_bytes(
-    me: Any, turn: str, home: Path, tmp_path: Path, memory: Any,
+    me: Any, turn: str, home: Path, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """Bytes that no row names are taken away again; those that others name stay."""
     for name in ("kept", "new"):
         (tmp_path / name).write_bytes(f"\0{name}".encode())
     first = me.capture_attachment(tmp_path / "kept", turn=turn)
-    store = memory._caller.session.store
 
     def refuse(*_: Any) -> None:
         raise HomeUnwritableError("The disk is full.")
 
-    monkeypatch.setattr(store, "_keep_result", refuse)
+    monkeypatch.setattr("shiyi.store.repeats.keep_result", refuse)
     for name in ("kept", "new"):
         with pytest.raises(HomeUnwritableError):
             me.capture_attachment(tmp_path / name, turn=turn, key=name)
