@@ -114,6 +114,14 @@ def _home_of(kept: Kept) -> str | None:
         return None
 
 
+def _is_backup(directory: Path) -> bool:
+    if not (directory / MANIFEST).is_file():
+        return False
+    with suppress(HomeError):  # another program's manifest is not ours
+        return bool(PlainSource(directory).manifest.home_id)
+    return False
+
+
 def _thin_out(directory: Path, home_id: str) -> list[str]:
     gone = []
     for one in to_remove(managed_backups(directory, home_id)):
@@ -131,6 +139,11 @@ def _target(store: Store, path: Path | None, managed: Path, *, sealed: bool) -> 
     if path.resolve().is_relative_to(store.home.resolve()):
         raise UsageError(
             f"{path} lies in the home itself; name a place outside, or none for the home's own."
+        )
+    if any(_is_backup(one) for one in (path, *path.parents)):
+        raise UsageError(
+            f"{path} is a backup itself, or lies in one, and a backup holds nothing else; name a "
+            "new path, or a directory that backups are put into."
         )
     if path.is_dir():
         return _free(path / name)

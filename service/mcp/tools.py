@@ -18,6 +18,7 @@ from shiyi.service.mcp.tool import Input, Tool, same
 _BUDGET = "the most tokens the answer may cost; larger ones only when the answer was truncated"
 _KEY = "a random text of yours: repeating the call with the same key does it only once"
 _RESUME = "truncated.resume of the answer before, with the same other arguments, for the rest"
+_TURN = "a judged turn: refused until its words are kept"
 _WINDOW = "only what was then: 2025-03, 2025-03:2025-08, :2024, or the name of a phase"
 _STATEMENT = {
     "kind": "what it is: fact, event, preference, decision, promise, followup …",
@@ -52,7 +53,7 @@ TOOLS: tuple[Tool, ...] = (
             "topic": Input(("search.topic",), "only what has one of these topics"),
             "since": Input(("search.since",), "only what is dated then or later: 2024-05"),
             "until": Input(("search.until",), "only what is dated then or earlier"),
-            "turn": Input(("search.turn",), "a judged turn: refused until its words are kept"),
+            "turn": Input(("search.turn",), _TURN),
             "weak": Input(("search.weak",), "also show the nearest when nothing really fits"),
         },
         answer=answers.search,
@@ -109,6 +110,7 @@ TOOLS: tuple[Tool, ...] = (
                     "after": "timeline: only what is dated after this day or record",
                     "by": "directory: what titles stand together by",
                     "as_of": "as things stood at the end of that day",
+                    "turn": _TURN,
                     "budget": _BUDGET,
                     "resume": _RESUME,
                 },
@@ -150,6 +152,7 @@ TOOLS: tuple[Tool, ...] = (
                 },
                 budget={"default": 8000},
             ),
+            **same(("probe", "absence"), {"turn": _TURN}),
         },
         choose=choose_probe,
     ),
@@ -169,6 +172,7 @@ TOOLS: tuple[Tool, ...] = (
                 "queries": "up to four questions, each a few keywords",
                 "ids": "captures, or records whose sources are wanted",
                 "neighbours": "turns before and after each, as well",
+                "turn": _TURN,
                 "budget": _BUDGET,
                 "resume": _RESUME,
             },

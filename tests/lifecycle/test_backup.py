@@ -366,6 +366,13 @@ def test_a_place_that_is_taken_is_refused(tmp_path: Path) -> None:
             back_up(store, tmp_path / "home" / "b")
         made = back_up(store, tmp_path / "stick")
 
+        for within in (made.path, made.path / "new"):
+            with pytest.raises(UsageError, match="is a backup itself"):
+                back_up(store, within)
+        (tmp_path / "site").mkdir()
+        (tmp_path / "site" / "manifest.json").write_text('{"name": "not ours"}')
+        assert back_up(store, tmp_path / "site").path.parent == tmp_path / "site"
+
     assert made.path.parent == tmp_path / "stick"
     assert verify(open_backup(made.path)) == made.bytes
 
