@@ -28,6 +28,7 @@ _LEAST_SEATS, _MOST_SEATS = 4, 48
 _PHASES = 60  # with places of their own; those of fewest records are shown by year
 _YEARS = 60
 _LATER_ROUND = 0.8
+_FIRST_SEAT = 3.0  # a small map keeps the turning point of each phase before all the names
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,7 @@ def _seated(
     )
     best = np.lexsort((places, first, -weight, round_))[:seats]
     value = weight[best] * _LATER_ROUND ** round_[best]
+    value[0] *= _FIRST_SEAT
     return [Seat(int(p), float(v)) for p, v in zip(places[best], value, strict=True)]
 
 

@@ -386,3 +386,16 @@ def test_a_domain_has_what_names_it(tmp_path: Any) -> None:
     query = archive.ask("routing", about="相機修好了沒")
     assert query.about == "query"
     archive.close()
+
+
+def test_a_small_survey_keeps_what_turned_in_each_phase(archive: Archive) -> None:
+    """Names and topics do not crowd out the weightiest event of a phase, however early."""
+    for budget in (400, 800, 1500):
+        small = archive.ask("survey", budget=budget)
+        named = [one for one in small.phases if one.kind == "phase"]
+        first, last = small.timeline[0].date, small.timeline[-1].date
+
+        assert len(small.timeline) >= len(named) == 3
+        assert first is not None
+        assert last is not None
+        assert first[:4] < last[:4]
