@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from shiyi.core.errors import UsageError
+
 _PRIVATE_UMASK = 0o077
 _lock = threading.Lock()
 _depth = 0
@@ -73,3 +75,17 @@ def write_atomically(path: Path, content: bytes) -> None:
     finally:
         temporary.unlink(missing_ok=True)
     sync_directory(path.parent)
+
+
+def expanded(place: str | os.PathLike[str]) -> Path:
+    """Return the path that a person wrote, with `~` and `~name` as the home of that user.
+
+    Raises UsageError when there is no such user.
+    """
+    try:
+        return Path(place).expanduser()
+    except RuntimeError:
+        raise UsageError(
+            "The path begins with the home of a user that this machine does not know; write it "
+            "out, or begin it with ./ when the name really begins with ~."
+        ) from None

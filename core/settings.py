@@ -10,6 +10,7 @@ from typing import Any
 import platformdirs
 
 from shiyi.core.errors import UsageError
+from shiyi.core.files import expanded
 
 SETTINGS_FILE = "settings.toml"
 _MOST = 1_000_000
@@ -72,7 +73,7 @@ def home_directory(given: str | os.PathLike[str] | None = None) -> Path:
     except UnicodeEncodeError:
         raise UsageError("A home path cannot hold half a surrogate pair.") from None
     try:
-        return Path(chosen).expanduser().absolute()
+        return expanded(chosen).absolute()
     except RuntimeError:
         raise UsageError(f"No user is known by the name in {str(chosen)!r}.") from None
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from shiyi.core.errors import HomeUnwritableError, UsageError
+from shiyi.core.files import expanded
 from shiyi.core.ids import check_turn
 from shiyi.lifecycle.held import judged
 from shiyi.lifecycle.secrets import check_secrets
@@ -68,7 +69,7 @@ def capture_attachment(
     """
     turn = check_turn(turn)
     judged(store, scope, turn)
-    place = Path(path).expanduser()
+    place = expanded(path)
     try:
         with store.attachments.incoming() as (incoming, into):
             read = _copy(place, into, most_megabytes * _MEGABYTE)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from shiyi.core.closable import Closable
 from shiyi.core.errors import HomeError, ModelUnavailableError, NotFoundError, UsageError
+from shiyi.core.files import expanded
 from shiyi.core.settings import Settings, home_directory, load_settings
 from shiyi.service.daemon.loading import Loader, model_of
 from shiyi.service.daemon.turnstile import Turnstile
@@ -139,7 +140,7 @@ class Session(Closable):
     def backups(self) -> Path:
         """Where backups go that are kept by themselves."""
         set_ = self.settings.backup_directory
-        return Path(set_).expanduser().absolute() if set_ else self.home / "backups"
+        return expanded(set_).absolute() if set_ else self.home / "backups"
 
     def passphrase(self, *, new: bool) -> str:
         """Return the passphrase of SHIYI_PASSPHRASE, else what a person types.
@@ -154,7 +155,7 @@ class Session(Closable):
     def evals(self) -> Path:
         """Where the last measurement lies, for the dashboard."""
         set_ = self.settings.eval_directory
-        return Path(set_).expanduser().absolute() if set_ else self.home / "eval"
+        return expanded(set_).absolute() if set_ else self.home / "eval"
 
     def drop_indexes(self) -> None:
         """Forget the indexes that are open, of whoever shares the home; the next use opens them.

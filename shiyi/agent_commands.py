@@ -2,12 +2,12 @@
 
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from shiyi.core.errors import HomeError, ShiyiError, UsageError
+from shiyi.core.files import expanded
 from shiyi.core.ids import check_scope
 from shiyi.core.settings import home_directory, load_settings
 
@@ -130,7 +130,7 @@ def skill(directory: str | None) -> int:
     if directory is None:
         click.echo(text, nl=False)
         return 0
-    target = Path(directory).expanduser() / "shiyi-memory" / "SKILL.md"
+    target = expanded(directory) / "shiyi-memory" / "SKILL.md"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, "utf-8")

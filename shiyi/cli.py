@@ -14,6 +14,7 @@ import click
 
 from shiyi import interrupt
 from shiyi.core.errors import OutputError, UsageError
+from shiyi.core.files import expanded
 from shiyi.core.text import decode_text
 from shiyi.service.table.operations import GROUPS, OPERATIONS, Operation, find_operation
 
@@ -230,7 +231,7 @@ def read_words(given: str | None, file: str | None) -> str:
     if given is not None and file is not None:
         raise UsageError("Give the words or --file, not both.")
     if file is not None:
-        return decode_text(_read_file(Path(file).expanduser(), file), file)
+        return decode_text(_read_file(expanded(file), file), file)
     if given is not None and given != "-":
         return given
     if sys.stdin is None or sys.stdin.isatty():

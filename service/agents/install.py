@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from shiyi.core.errors import HomeUnwritableError, UsageError
+from shiyi.core.files import expanded
 
 SERVER = "shiyi"
 Entry = dict[str, Any]
@@ -74,7 +75,7 @@ def command_line(
     begun = Path(sys.argv[0]).absolute()
     program = own if own.exists() else begun if begun.stem == "shiyi" else None
     start = [str(program)] if program else [sys.executable, "-P", "-m", "shiyi"]
-    place = str(Path(home).expanduser().absolute()) if home else None
+    place = str(expanded(home).absolute()) if home else None
     options = [("--home", place), ("--scope", scope), ("--model", model)]
     given = [part for name, value in options if value for part in (name, value)]
     return [*start, "mcp", *given, *(["--read-only"] if read_only else [])]

@@ -32,7 +32,7 @@ from shiyi.core.errors import (
     StoppedError,
     VersionSkewError,
 )
-from shiyi.core.files import owner_only
+from shiyi.core.files import expanded, owner_only
 from shiyi.core.settings import Settings
 from shiyi.service.daemon.endpoint import API, LOG_FILE, SPAWN_LOCK, Endpoint, read_endpoint
 from shiyi.service.invoke import path_fields, request_model
@@ -386,5 +386,5 @@ def _absolute(value: Any) -> Any:
     if not isinstance(value, str | os.PathLike) or not os.fspath(value):
         return value
     with suppress(RuntimeError, ValueError, OSError):  # whoever reads it says what is wrong
-        return os.fspath(Path(value).expanduser().absolute())
+        return os.fspath(expanded(value).absolute())
     return value

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from shiyi.core.errors import UsageError
+from shiyi.core.files import expanded
 from shiyi.eval.dataset import Dataset
 from shiyi.eval.files import (
     REPORT,
@@ -64,8 +65,8 @@ def handle_eval_gate(
     session: Session, _: str, request: ask.EvalGateRequest
 ) -> answer.EvalGateResult:
     """Check a result against a baseline, or run what the baseline names, or make a baseline."""
-    file = Path(request.baseline).expanduser()
-    given = read_result(Path(request.result).expanduser()) if request.result else None
+    file = expanded(request.baseline)
+    given = read_result(expanded(request.result)) if request.result else None
     if request.write:
         if given is None:
             raise UsageError("Name the result that the baseline is to be made from.")
@@ -116,7 +117,7 @@ def _held(
 def _run(
     session: Session, plan: Plan, datasets: Sequence[Dataset], out: str | None, *, texts: bool
 ) -> tuple[EvalResult, answer.EvalFiles]:
-    place = _place(session) if out is None else Path(out).expanduser()
+    place = _place(session) if out is None else expanded(out)
     directory = make_output(place.absolute())
     opens = partial(open_trial, session.settings, plan.without)
     result, timings = run(plan, datasets, opens, directory, session.progress)

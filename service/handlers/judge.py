@@ -1,9 +1,9 @@
 """Judging by hand what a scope answers."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from shiyi.core.errors import NotFoundError, UsageError
+from shiyi.core.files import expanded
 from shiyi.eval.dataset import Document, Query
 from shiyi.eval.label import LabelSession, Pool, build_pool, check_target
 from shiyi.eval.label_keys import run_labelling
@@ -26,7 +26,7 @@ def handle_eval_label(
 ) -> answer.EvalLabelResult:
     """Pool what is found for each query, have it judged, and write the labelled set if asked."""
     queries = _queries(session, scope, request.queries)
-    target = Path(request.export).expanduser().absolute() if request.export else None
+    target = expanded(request.export).absolute() if request.export else None
     if target is not None:  # said before somebody judges for an hour
         check_target(target)
     session.existing_scope(scope)
@@ -39,7 +39,7 @@ def handle_eval_label(
         session.show(note)
     pooled = _Pooled(session, scope, channels, request.depth)
     pools = [pooled.pool(query) for query in queries]
-    directory = Path(request.directory).expanduser().absolute()
+    directory = expanded(request.directory).absolute()
     with writing(directory):
         judging = LabelSession(directory, queries, pools)
     with judging:
@@ -61,7 +61,7 @@ def handle_eval_label(
 def _queries(session: Session, scope: str, given: str) -> list[Query]:
     """Return the queries of a file, or those that were asked in this scope, newest first."""
     if given != TRACES:
-        return read_queries(Path(given).expanduser())
+        return read_queries(expanded(given))
     _ = session.store  # only who owns the home reads its traces
     asked = session.traces.newest(scope, _NEWEST)
     queries = queries_of(

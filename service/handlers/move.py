@@ -1,7 +1,6 @@
 """Moving in and out: import and export."""
 
-from pathlib import Path
-
+from shiyi.core.files import expanded
 from shiyi.lifecycle.exporting import export_scope
 from shiyi.lifecycle.importing import import_path
 from shiyi.lifecycle.readers import progress_total
@@ -12,7 +11,7 @@ from shiyi.service.session import Session
 
 def handle_import(session: Session, scope: str, request: ask.ImportRequest) -> answer.ImportResult:
     """Take in files, then index their words."""
-    path = Path(request.path).expanduser()
+    path = expanded(request.path)
     total = progress_total(path, format=request.format)
     done = 0
 
@@ -45,6 +44,6 @@ def handle_import(session: Session, scope: str, request: ask.ImportRequest) -> a
 
 def handle_export(session: Session, scope: str, request: ask.ExportRequest) -> answer.ExportResult:
     """Write plain files."""
-    path = Path(request.path).expanduser().absolute()
+    path = expanded(request.path).absolute()
     counts = export_scope(session.store, session.existing_scope(scope), path, request.format)
     return answer.ExportResult(path=str(path), format=request.format, counts=counts)

@@ -1,7 +1,6 @@
 """Keeping it safe: looking, saving, bringing back."""
 
-from pathlib import Path
-
+from shiyi.core.files import expanded
 from shiyi.core.settings import home_directory
 from shiyi.lifecycle.backup import back_up
 from shiyi.lifecycle.restore import open_backup, restore
@@ -31,7 +30,7 @@ def handle_backup(session: Session, _: str, request: ask.BackupRequest) -> answe
     store = session.store
     made = back_up(
         store,
-        None if request.path is None else Path(request.path).expanduser(),
+        None if request.path is None else expanded(request.path),
         managed=session.backups,
         passphrase=session.passphrase(new=True) if request.encrypt else None,
     )
@@ -53,7 +52,7 @@ def handle_backup(session: Session, _: str, request: ask.BackupRequest) -> answe
 
 def handle_restore(session: Session, _: str, request: ask.RestoreRequest) -> answer.RestoreResult:
     """Make a home from a backup; the home of the session is not opened."""
-    path = Path(request.path).expanduser().absolute()
+    path = expanded(request.path).absolute()
     home = session.home if request.into is None else home_directory(request.into)
     passphrase = session.passphrase(new=False) if is_sealed(path) else None
     manifest = restore(open_backup(path, passphrase), home, path)

@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 from shiyi.core.errors import ModelUnavailableError, UsageError
+from shiyi.core.files import expanded
 from shiyi.core.ids import check_scope
 from shiyi.core.text import decode_text
 from shiyi.indexer.generation import Generation
@@ -95,7 +96,7 @@ def handle_calibrate(
 
 def _lines(path: str) -> list[str]:
     try:
-        content = Path(path).expanduser().read_bytes()
+        content = expanded(path).read_bytes()
     except OSError as error:
         raise UsageError(f"{path} cannot be read ({error.strerror}).") from None
     lines = [line for line in decode_text(content, path).splitlines() if line.strip()]

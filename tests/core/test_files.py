@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from shiyi.core.files import make_private_directory, owner_only, write_atomically
+from shiyi.core.errors import UsageError
+from shiyi.core.files import expanded, make_private_directory, owner_only, write_atomically
 
 
 @pytest.fixture(autouse=True)
@@ -141,3 +142,11 @@ def test_readers_never_see_a_mixture(tmp_path: Path) -> None:
 
     assert seen <= contents
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_path_begins_with_a_home_that_there_is() -> None:
+    """A `~` is the home of its user; one of nobody is a sentence, not a fault."""
+    assert expanded("~/notes") == Path.home() / "notes"
+    assert expanded("a~b") == Path("a~b")
+    with pytest.raises(UsageError, match="does not know"):
+        expanded("~no-such-user-here/notes")

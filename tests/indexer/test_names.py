@@ -61,7 +61,7 @@ def test_a_name_says_where_it_stands_and_whether_as_written(names: Names) -> Non
     ("text", "named"),
     [
         ("昨天奶奶来了", {"grandma"}),
-        ("我晕3D，玩不了", set()),
+        ("我晕3D，玩不了", {"sick"}),
         ("等 77 路公車", {"bus"}),
         ("門牌 77 號", set()),
         ("妹妹", set()),
