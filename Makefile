@@ -24,7 +24,7 @@ test: $(READY) ## the tests, without the slow ones
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 slow: $(READY) ## the crash, scale and packaging loops
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow --hypothesis-profile thorough
 
 lint: $(READY) ## style, form, and one version everywhere
 	$(BIN)/ruff check

@@ -27,7 +27,8 @@ from shiyi.retrieval.search import Query, search
 from shiyi.store import Capture, Link, Record, Store, Transaction
 
 # Machines that run tests are busy, and the dictionary of words takes a second to load.
-settings.register_profile("shiyi", deadline=None)
+settings.register_profile("shiyi", deadline=None, max_examples=50)
+settings.register_profile("thorough", deadline=None, max_examples=300)  # of `make slow`
 settings.load_profile("shiyi")
 
 # No test leaves a daemon behind. Those that want one have it say so, and stop it.
