@@ -16,6 +16,8 @@ from typing import Any
 from shiyi.core.errors import UsageError
 
 _LEAST_ENTROPY = 3.0  # bits a character, of a value beside a word that names it
+_LEAST_VALUE = 6  # characters; what is shorter is a word or a number
+_SHORT_VALUE = 16  # characters; what is shorter cannot hold as many bits a character
 _LEAST_WORD = 20  # letters; an ordinary word is shorter
 _LEAST_DIGITS = 4
 _DEEPEST = 40
@@ -180,10 +182,10 @@ def _is_secret_like(value: str) -> bool:
         return len(core) >= _LEAST_DIGITS
     letters = sum(character.isalpha() for character in core)
     digits = sum(character.isdigit() for character in core)
-    if len(core) < 6 or not letters:  # noqa: PLR2004 - a shorter one is a word or a number
+    if len(core) < _LEAST_VALUE or not letters:
         return False
     if digits or any(not (c.isalnum() or c in "-'_.") for c in core[1:-1]):
-        return _entropy(core) >= _LEAST_ENTROPY - (1 if len(core) < 16 else 0)  # noqa: PLR2004
+        return _entropy(core) >= _LEAST_ENTROPY - (1 if len(core) < _SHORT_VALUE else 0)
     return letters >= _LEAST_WORD and "-" not in core
 
 

@@ -28,6 +28,10 @@ Entry = dict[str, Any]
 _MOST_BYTES = 64 << 20
 
 
+def _plain_entry(command: list[str]) -> Entry:
+    return {"command": command[0], "args": command[1:]}
+
+
 @dataclass(frozen=True, slots=True)
 class Client:
     """One client. place: of its file; within: the keys that lead to its servers."""
@@ -37,7 +41,7 @@ class Client:
     place: Callable[[], Path]
     within: tuple[str, ...]
     form: Literal["json", "toml"] = "json"
-    entry: Callable[[list[str]], Entry] = lambda command: _plain_entry(command)  # noqa: PLW0108
+    entry: Callable[[list[str]], Entry] = _plain_entry
     after: str = "Start a new session."
 
 
@@ -316,7 +320,3 @@ def _toml_value(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_toml_value, value))}]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _plain_entry(command: list[str]) -> Entry:
-    return {"command": command[0], "args": command[1:]}

@@ -81,7 +81,7 @@ class There(Closable):
         """Reach the daemon and have it open the home, so that a refusal comes from here."""
         if not create and not (self.client.home / FILE_NAME).exists():
             with Here(self._here()) as caller:
-                caller.session.store  # noqa: B018 - it says what is wrong
+                _ = caller.session.store  # it says what is wrong
         self.client.start()
         self.client.control("open", create=create)
 

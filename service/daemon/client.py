@@ -385,6 +385,6 @@ def _absolute(value: Any) -> Any:
         return [_absolute(one) for one in value]
     if not isinstance(value, str | os.PathLike) or not os.fspath(value):
         return value
-    with suppress(RuntimeError, ValueError, OSError):  # whoever reads it says what is wrong
+    with suppress(ValueError, OSError):  # whoever reads it says what is wrong
         return os.fspath(expanded(value).absolute())
     return value

@@ -56,11 +56,15 @@ class Jobs:
 
     def follow(self, number: int, done: int, total: int) -> None:
         """Note how far a job is."""
-        self._change(number, state="running", done=done, total=total)
+        with self._lock:
+            self._jobs[number] = replace(
+                self._jobs[number], state="running", done=done, total=total
+            )
 
     def run(self, number: int, work: Callable[[], T]) -> T:
         """Do the work of a job, and note how it ends."""
-        self._change(number, state="running")
+        with self._lock:
+            self._jobs[number] = replace(self._jobs[number], state="running")
         try:
             result = work()
         except BaseException:
@@ -77,7 +81,3 @@ class Jobs:
                 self._ended.append(number)
             while len(self._ended) > _KEPT:
                 del self._jobs[self._ended.popleft()]
-
-    def _change(self, number: int, **news: JobState | int) -> None:
-        with self._lock:
-            self._jobs[number] = replace(self._jobs[number], **news)  # type: ignore[arg-type]

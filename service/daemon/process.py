@@ -198,7 +198,7 @@ class Daemon(Closable):
         try:
             return permit_of(self.home, secret)
         except (HomeDamagedError, OSError):
-            log.error("the file of tokens cannot be read, so no token holds")  # noqa: TRY400
+            log.warning("the file of tokens cannot be read, so no token holds")
             return None
 
     async def _listen_for_owner(self) -> None:

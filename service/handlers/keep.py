@@ -6,9 +6,9 @@ from shiyi.core.errors import NotFoundError, UsageError
 from shiyi.core.text import visible
 from shiyi.lifecycle.edit import edit
 from shiyi.lifecycle.remember import remember
-from shiyi.lifecycle.write import Words
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
+from shiyi.service.handlers.words import words_of
 from shiyi.service.references import whole, whole_capture
 from shiyi.service.session import Session
 
@@ -22,13 +22,7 @@ def handle_remember(
             f"Words alone have no {next(iter(given))}, which belongs to a record; leave it or "
             "words-only out."
         )
-    words = Words(
-        text=request.text,
-        speaker=request.speaker,
-        session=request.session,
-        turn=request.turn,
-        said_at=request.said_at,
-    )
+    words = words_of(request)
     result = remember(
         session.store,
         scope,

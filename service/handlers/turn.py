@@ -10,9 +10,9 @@ from shiyi.lifecycle.audit import OpenItem, pending, session_check
 from shiyi.lifecycle.closing import finalize
 from shiyi.lifecycle.ledger import entries_of, repair, timeline
 from shiyi.lifecycle.turn import capture, preflight
-from shiyi.lifecycle.write import Words
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
+from shiyi.service.handlers.words import words_of
 from shiyi.service.references import whole, whole_capture
 from shiyi.service.responses.turns import LedgerEntry, OpenItemView, TimelineStep
 from shiyi.service.session import Session
@@ -33,13 +33,7 @@ def handle_capture(
     session: Session, scope: str, request: ask.CaptureRequest
 ) -> answer.CaptureResult:
     """Keep the words of a turn."""
-    words = Words(
-        text=request.text,
-        speaker=request.speaker,
-        session=request.session,
-        turn=request.turn,
-        said_at=request.said_at,
-    )
+    words = words_of(request)
     result = capture(
         session.store,
         scope,

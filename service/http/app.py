@@ -15,6 +15,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 from pydantic import BaseModel
@@ -113,7 +114,7 @@ def failure(error: Exception, *, if_match: bool = False) -> Response:
 
 async def _no_route(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    code = "not_found" if error.status_code == 404 else "usage"  # noqa: PLR2004
+    code = "not_found" if error.status_code == HTTPStatus.NOT_FOUND else "usage"
     told = {"code": code, "message": "There is nothing at this address.", "field": None}
     return JSONResponse({"error": told}, error.status_code, error.headers)
 

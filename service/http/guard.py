@@ -6,6 +6,7 @@ granted: exact Host and Origin, no cross-site request, a bearer token, and no CO
 
 import json
 from collections.abc import Awaitable, Callable, Collection, MutableMapping, Sequence
+from http import HTTPStatus
 from typing import Any
 
 from starlette.datastructures import Headers
@@ -18,6 +19,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Key = Callable[[Scope, Headers], Permit | None]
 PERMIT = "shiyi.permit"
+_MOST_DIGITS = 12  # of a length that is meant
 MOST_BYTES = 65 << 20  # of any body; most routes take less
 OPEN = frozenset({"/healthz", "/readyz"})  # they say yes or no, and nothing else
 _HARDENING = [
@@ -85,7 +87,7 @@ class Guard:
     def _unfit(self, scope: Scope, headers: Headers) -> tuple[int, str, str] | None:
         """Refuse bodies of a wrong type or size."""
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or not length.isascii() or len(length) > 12:  # noqa: PLR2004
+        if not length.isdecimal() or not length.isascii() or len(length) > _MOST_DIGITS:
             return 400, "usage", "Content-Length is no number."
         if int(length) > MOST_BYTES:
             return 413, "too_large", f"A body has at most {MOST_BYTES} bytes."
@@ -108,7 +110,7 @@ async def refuse(send: Send, status: int, code: str, message: str) -> None:
     """Answer with an error in the one shape."""
     body = json.dumps({"error": {"code": code, "message": message, "field": None}}).encode("ascii")
     headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-    if status == 401:  # noqa: PLR2004
+    if status == HTTPStatus.UNAUTHORIZED:
         headers.append((b"www-authenticate", b'Bearer realm="shiyi"'))
     headers += [(b"content-length", str(len(body)).encode("ascii")), *_HARDENING]
     await send({"type": "http.response.start", "status": status, "headers": headers})

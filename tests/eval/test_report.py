@@ -1,11 +1,8 @@
 """The report: one file that shows a run, harms nobody, and needs nothing."""
 
-import os
 import re
-import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -325,23 +322,6 @@ def assert_drawn(svg: str) -> None:
 
     assert width > 0 < height
     assert all(0 <= x <= width and 0 <= y <= height for x, y in places)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """A browser; `SHIYI_CHROMIUM` names one that is not on the path."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-    path = os.environ.get("SHIYI_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    if path is None:
-        pytest.skip("no Chromium on the path, and SHIYI_CHROMIUM names none")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(
-            executable_path=path,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

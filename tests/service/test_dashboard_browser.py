@@ -1,7 +1,5 @@
 """The dashboard in a real browser: it works alone and for everybody, and runs nothing it shows."""
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,20 +29,9 @@ PAYLOADS = (
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A browser; `SHIYI_CHROMIUM` names one that is not on the path."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-    path = os.environ.get("SHIYI_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    if path is None:
-        pytest.skip("no Chromium on the path, and SHIYI_CHROMIUM names none")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(
-            executable_path=path,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
-        yield browser
-        browser.close()
+def browser(chromium: Any) -> Any:
+    """The browser that looks at pages."""
+    return chromium
 
 
 @pytest.fixture(scope="module")
