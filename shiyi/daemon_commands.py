@@ -15,6 +15,11 @@ from shiyi.service.daemon.client import Client
 
 _STOP = 15.0  # seconds
 _LOOK = 1.0  # seconds between two looks whether the port is still there
+_EXPOSED = (
+    "Exposed: every operation but those for the owner, to any machine that reaches this address "
+    "with a token, without encryption. Requests name it by that address, localhost or a --name; "
+    "others are refused."
+)
 _EXTENSIONS: tuple[str, ...] = (  # "module:function" of other doors in the daemon
     "shiyi.service.mcp.mount:routes",
     "shiyi.service.dashboard.door:routes",
@@ -187,24 +192,23 @@ def serve(
     client = _client(ctx, home)
     if client.settings.daemon == "off":
         raise HomeBusyError('Serving needs the daemon, and the setting daemon is "off".')
-    told = _listen(client, port, bind, names)
-    click.echo(f"Serving {client.home} at {told['url']}/v1/ (Ctrl-C ends it).")
-    click.echo(f"A token for reading and writing is in {told['token_file']}.")
-    if not loopback:
-        click.echo(
-            "Exposed: every operation but those for the owner, to any machine that reaches this "
-            "address with a token, without encryption. Requests name it by that address, localhost "
-            "or a --name; others are refused.", err=True,
-        )  # fmt: skip
-    port = int(told["url"].rpartition(":")[2])
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # or the port would stay open
+    client.start()  # whatever it is refused for, no port is to be closed
+    for number in (signal.SIGTERM, signal.SIGINT):  # either is how it ends, and closes the port
+        signal.signal(number, lambda *_: sys.exit(0))
     try:
+        told = _listen(client, port, bind, names)
+        click.echo(f"Serving {client.home} at {told['url']}/v1/ (Ctrl-C ends it).")
+        click.echo(f"A token for reading and writing is in {told['token_file']}.")
+        if not loopback:
+            click.echo(_EXPOSED, err=True)
+        port = int(told["url"].rpartition(":")[2])
         while True:
             time.sleep(_LOOK)
             if client.running() is None:
                 _listen(client, port, bind, names)
     finally:
         with suppress(OSError, DaemonError):  # it has left already
+            client.close()  # a signal may have come in the middle of an answer
             if client.running() is not None:
                 client.control("leave")
 
