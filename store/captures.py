@@ -54,11 +54,6 @@ def insert_captures(
     return new
 
 
-def find_capture(database: Database, scope: str, capture_id: str) -> Capture | None:
-    """Return one capture, or None."""
-    return find_captures(database, scope, [capture_id]).get(capture_id)
-
-
 def find_captures(database: Database, scope: str, ids: Sequence[str]) -> dict[str, Capture]:
     """Return the captures among `ids` that exist."""
     if len(ids) == 1:

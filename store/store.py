@@ -10,6 +10,7 @@ from typing import Any
 
 from shiyi.core.closable import Closable
 from shiyi.core.errors import HomeError
+from shiyi.core.text import text_sha256
 from shiyi.store import captures as _captures
 from shiyi.store import corrected as _corrected
 from shiyi.store import feedback as _feedback
@@ -50,6 +51,7 @@ class Store(Closable):
         self.home = home.absolute()
         self._seq: int | None = None
         self._session_ends: SessionEnds = {}
+        self._read: dict[str, Capture] = {}  # what the last write added, as it was read back
         self._recent: deque[Change] = deque(maxlen=_CHANGES_REMEMBERED)
         with ExitStack() as opened:
             try:
@@ -114,6 +116,7 @@ class Store(Closable):
             except BaseException:
                 self._seq = None  # whether it was committed or not, the number is read again
                 self._session_ends.clear()
+                self._read = {}
                 self._recent.clear()
                 raise
             self._known_scopes.add(scope)
@@ -139,20 +142,27 @@ class Store(Closable):
         return transaction, action(transaction)
 
     def _read_back(self, transaction: Transaction) -> None:
-        """Raise HomeDamagedError unless the words that were committed are found again."""
+        """Raise HomeDamagedError unless the words that were committed are found again.
+
+        They are held until the next write, since the index asks for them right away.
+        """
         kept = transaction.hashes
-        if self.capture_hashes(transaction.scope, list(kept)) != kept:
+        self._read = _captures.find_captures(self._database, transaction.scope, list(kept))
+        if {name: text_sha256(one.text) for name, one in self._read.items()} != kept:
             raise unreadable(self._database.path)
 
     # Reading
 
     def capture(self, scope: str, capture_id: str) -> Capture | None:
         """Return one capture, or None."""
-        return _captures.find_capture(self._database, scope, capture_id)
+        return self.captures(scope, [capture_id]).get(capture_id)
 
     def captures(self, scope: str, ids: Sequence[str]) -> dict[str, Capture]:
         """Return the captures among `ids` that exist in the scope."""
-        return _captures.find_captures(self._database, scope, ids)
+        read = self._read
+        held = {name: read[name] for name in ids if name in read and read[name].scope == scope}
+        rest = [name for name in ids if name not in held]
+        return held | _captures.find_captures(self._database, scope, rest)
 
     def iterate_captures(self, scope: str) -> Iterator[Capture]:
         """Yield every capture of the scope, in id order."""
