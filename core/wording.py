@@ -1,5 +1,7 @@
 """How numbers are worded."""
 
+LOST_PLACE = "What this page would go on from is no longer there; begin with the first page."
+
 
 def counted(number: int, plural: str) -> str:
     """Return a number with what it counts: "1 record", "2 records"; a plural ends with s."""

@@ -24,6 +24,8 @@ _SLUG = 40
 def export_scope(store: Store, scope: str, directory: Path, format_: str) -> dict[str, int]:
     """Write the scope into a new or empty directory and return how many of each were written.
 
+    They are counted as the status of a scope counts them, in whatever file they stand.
+
     `jsonl` gives captures.jsonl, records.jsonl and structure.jsonl (the links that no record names
     itself) and, when there is any, feedback.jsonl, which import takes back without loss;
     history.jsonl, every older version; and turns.jsonl, the receipts and steps. `markdown` gives a
@@ -60,14 +62,14 @@ def _export_jsonl(store: Store, scope: str, directory: Path) -> dict[str, int]:
         for versions, links in _records(store, scope):
             heads.write(_line(_record_form(versions[-1], links)))
             counts["records"] += 1
+            counts["versions"] += len(versions)
             for version in versions[:-1]:
                 history.write(_line({"version": version.version, **_record_form(version, [])}))
-                counts["versions"] += 1
     with (directory / "structure.jsonl").open("w", encoding="utf-8", newline="\n") as file:
         for link in store.iterate_links(scope):
+            counts["links"] += 1
             if not _is_short(link):
                 file.write(_line(_link_form(link)))
-                counts["links"] += 1
     said = [_line(_feedback_form(one)) for one in store.iterate_feedback(scope)]
     if said:
         with (directory / "feedback.jsonl").open("w", encoding="utf-8", newline="\n") as file:

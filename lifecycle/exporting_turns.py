@@ -17,6 +17,8 @@ _BATCH = 500
 def export_turns(store: Store, scope: str, directory: Path) -> dict[str, int]:
     """Write the attachments and turns of a scope, if there are any; return how many of each.
 
+    A turn has several lines, its receipt and its steps, and counts once.
+
     Raises OSError when they cannot be written, or when the bytes of an attachment are missing.
     """
     found: dict[str, Iterator[Attachment | Receipt | Entry]] = {
@@ -24,17 +26,21 @@ def export_turns(store: Store, scope: str, directory: Path) -> dict[str, int]:
     }  # fmt: skip
     counts = {}
     for name, rows in found.items():
-        count = 0
+        seen: set[str] = set()
         for batch in batched(rows, _BATCH):
-            count += len(batch)
+            seen.update(filter(None, map(_own_id, batch)))
             with (directory / f"{name}.jsonl").open("a", encoding="utf-8", newline="\n") as file:
                 file.writelines(map(_line, batch))
             for row in batch:
                 if isinstance(row, Attachment):
                     _copy(store, row, directory / name)
-        if count:
-            counts[name] = count
+        if seen:
+            counts[name] = len(seen)
     return counts
+
+
+def _own_id(row: Attachment | Receipt | Entry) -> str | None:
+    return row.attachment_id if isinstance(row, Attachment) else row.turn_id
 
 
 def _copy(store: Store, attachment: Attachment, directory: Path) -> None:

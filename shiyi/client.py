@@ -641,6 +641,7 @@ class Scope:
         layer: Layer | None = None,
         status: Status | None = None,
         topic: str | None = None,
+        order: Literal["id", "updated", "newest"] = "id",
         limit: int = 50,
         after: str | None = None,
     ) -> "responses.ListResult":
@@ -651,12 +652,14 @@ class Scope:
         layer: only records of this layer.
         status: only records of this status.
         topic: only records with this topic.
+        order: by id; what was written last before the rest; or by its own date, the latest
+            first.
         limit: the most on a page.
         after: the cursor of the page before.
         """
         answer = self._call("list", {
             "what": what, "kind": kind, "layer": layer, "status": status, "topic": topic,
-            "limit": limit, "after": after,
+            "order": order, "limit": limit, "after": after,
         })  # fmt: skip
         return cast("responses.ListResult", answer)
 

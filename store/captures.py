@@ -4,12 +4,15 @@ import json
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from typing import Any, Literal
 
 from shiyi.core.errors import UsageError
 from shiyi.core.text import text_sha256
+from shiyi.core.wording import LOST_PLACE
 from shiyi.store.database import Database, naive, utc
 from shiyi.store.rows import Capture, encode_json
+
+Order = Literal["id", "updated", "newest"]
 
 _COLUMNS = (
     "scope, capture_id, text, utf8_sha256, recorded_at, captured_at, speaker, session_id, "
@@ -28,9 +31,21 @@ _HASHES = """
     SELECT scope, capture_id, utf8_sha256 FROM captures WHERE capture_id IN (SELECT unnest(?))
 """
 _ALL = f"SELECT {_COLUMNS} FROM captures WHERE scope = ? ORDER BY capture_id"  # noqa: S608
+# What has the smaller key comes first: the id alone, or the later time.
 _PAGE = f"""
-    SELECT {_COLUMNS} FROM captures WHERE scope = ? AND capture_id > ?
-    ORDER BY capture_id LIMIT ?
+    WITH found AS (
+        SELECT capture_id, CASE $order WHEN 'updated' THEN -epoch_us(recorded_at)
+            WHEN 'newest' THEN -epoch_us(coalesce(captured_at, recorded_at)) ELSE 0 END AS key
+        FROM captures WHERE scope = $scope
+    ), page AS (
+        SELECT found.capture_id, found.key FROM found
+        LEFT JOIN (SELECT * FROM found WHERE capture_id = $after) AS last ON true
+        WHERE $after IS NULL OR CASE $order WHEN 'id' THEN found.capture_id > $after
+            ELSE (found.key, found.capture_id) > (last.key, last.capture_id) END
+        ORDER BY found.key, found.capture_id LIMIT $limit
+    )
+    SELECT {_COLUMNS} FROM captures JOIN page USING (capture_id) WHERE scope = $scope
+    ORDER BY page.key, capture_id
 """  # noqa: S608
 
 
@@ -69,9 +84,20 @@ def iterate_captures(database: Database, scope: str) -> Iterator[Capture]:
         yield from map(_capture, batch)
 
 
-def page_captures(database: Database, scope: str, after: str, limit: int) -> list[Capture]:
-    """Return up to `limit` captures whose id follows `after`, in id order."""
-    return [_capture(row) for row in database.rows(_PAGE, [scope, after, limit])]
+def page_captures(
+    database: Database, scope: str, order: Order, after: str | None, limit: int
+) -> list[Capture]:
+    """Return up to `limit` captures in `order`; `after` is the id of the last one shown before.
+
+    "updated": what was kept last comes first; "newest": what was said last. Words are never taken
+    back, but they may be purged: raises UsageError when `after` is gone, but in the order of ids.
+    """
+    values = {"scope": scope, "order": order, "after": after, "limit": limit}
+    rows = database.rows(_PAGE, values)
+    is_lost = after is not None and order != "id" and not rows
+    if is_lost and not find_captures(database, scope, [after or ""]):
+        raise UsageError(LOST_PLACE)
+    return [_capture(row) for row in rows]
 
 
 def capture_hashes(database: Database, scope: str, ids: Sequence[str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from datetime import date, datetime
 from typing import Any, Literal
 
 from shiyi.core.errors import UsageError
+from shiyi.core.wording import LOST_PLACE
 from shiyi.store.database import Database, naive
 from shiyi.store.records import versions_of_records
 from shiyi.store.rows import Record
@@ -48,13 +49,15 @@ _PAGE = f"""
                 WHEN 'oldest' THEN day WHEN 'newest' THEN -day WHEN 'salience' THEN -salience
                 WHEN 'updated' THEN -epoch_us(updated_at) ELSE 0
             END, 1_000_000_000) AS first_key,
-            coalesce(CASE $order WHEN 'salience' THEN -day ELSE 0 END, 1_000_000_000) AS second_key
+            coalesce(CASE WHEN $order IN ('salience', 'updated') THEN -day ELSE 0 END,
+                1_000_000_000) AS second_key
         FROM ({_HEADS})
     )
     SELECT found.record_id FROM found
     LEFT JOIN (SELECT * FROM found WHERE record_id = $after) AS last ON true
-    WHERE $after IS NULL OR (found.first_key, found.second_key, found.record_id)
-        > (last.first_key, last.second_key, last.record_id)
+    WHERE $after IS NULL OR CASE $order WHEN 'id' THEN found.record_id > $after
+        ELSE (found.first_key, found.second_key, found.record_id)
+            > (last.first_key, last.second_key, last.record_id) END
     ORDER BY found.first_key, found.second_key, found.record_id LIMIT $limit
 """  # noqa: S608
 _IS_HEAD = f"SELECT 1 FROM ({_HEADS}) WHERE record_id = $after"  # noqa: S608
@@ -135,14 +138,14 @@ def find_heads(
 ) -> list[Record]:
     """Return up to `limit` heads in `order`; `after` is the id of the last one shown before.
 
-    Raises UsageError when `after` is not among the heads that the filter lets through.
+    What was written in one moment comes with the latest day first. Raises UsageError when `after`
+    is not among the heads that the filter lets through, but in the order of ids, which needs none.
     """
     values = {**_values(scope, wanted), "after": after}
     rows = database.rows(_PAGE, {**values, "order": order, "limit": limit})
-    if after is not None and not rows and not database.rows(_IS_HEAD, values):
-        raise UsageError(
-            "What this page would go on from is no longer there; begin with the first page."
-        )
+    is_lost = after is not None and order != "id" and not rows
+    if is_lost and not database.rows(_IS_HEAD, values):
+        raise UsageError(LOST_PLACE)
     return _records_of(database, scope, [row[0] for row in rows], wanted.as_of)
 
 

@@ -30,16 +30,6 @@ _VERSIONS_OF = f"""
     SELECT {_COLUMNS} FROM records WHERE scope = ? AND record_id IN (SELECT unnest(?))
     ORDER BY record_id, version
 """  # noqa: S608
-_PAGE = f"""
-    SELECT {_COLUMNS} FROM records
-    WHERE scope = $scope AND record_id > $after
-    QUALIFY version = max(version) OVER (PARTITION BY record_id)
-        AND ($kind IS NULL OR kind = $kind)
-        AND ($layer IS NULL OR layer = $layer)
-        AND ($status IS NULL OR status = $status)
-        AND ($topic IS NULL OR list_contains(topics, $topic))
-    ORDER BY record_id LIMIT $limit
-"""  # noqa: S608
 
 
 def insert_records(database: Database, records: Sequence[Record]) -> None:
@@ -70,25 +60,6 @@ def iterate_heads(database: Database, scope: str) -> Iterator[Record]:
     """Yield the head of every record of the scope in id order."""
     for batch in database.batches(_HEADS, [scope]):
         yield from map(_record, batch)
-
-
-def page_heads(
-    database: Database,
-    scope: str,
-    *,
-    after: str = "",
-    limit: int,
-    kind: str | None = None,
-    layer: str | None = None,
-    status: str | None = None,
-    topic: str | None = None,
-) -> list[Record]:
-    """Return up to `limit` heads that fit the filters and whose id follows `after`."""
-    values = {
-        "scope": scope, "after": after, "limit": limit, "kind": kind, "layer": layer,
-        "status": status, "topic": topic,
-    }  # fmt: skip
-    return [_record(row) for row in database.rows(_PAGE, values)]
 
 
 def _row(record: Record) -> tuple[Any, ...]:

@@ -168,9 +168,11 @@ class Store(Closable):
         """Yield every capture of the scope, in id order."""
         return _captures.iterate_captures(self._database, scope)
 
-    def page_captures(self, scope: str, *, after: str = "", limit: int) -> list[Capture]:
-        """Return up to `limit` captures whose id follows `after`."""
-        return _captures.page_captures(self._database, scope, after, limit)
+    def page_captures(
+        self, scope: str, *, order: _captures.Order = "id", after: str | None = None, limit: int
+    ) -> list[Capture]:
+        """Return up to `limit` captures in an order, from behind the id `after`."""
+        return _captures.page_captures(self._database, scope, order, after, limit)
 
     def capture_hashes(self, scope: str, ids: Sequence[str]) -> dict[str, str]:
         """Return the SHA-256 of the captures among `ids` that exist."""
@@ -197,10 +199,6 @@ class Store(Closable):
     def iterate_heads(self, scope: str) -> Iterator[Record]:
         """Yield the head of every record of the scope, in id order."""
         return _records.iterate_heads(self._database, scope)
-
-    def page_heads(self, scope: str, *, limit: int, **filters: Any) -> list[Record]:
-        """Return a page of heads; see `records.page_heads`."""
-        return _records.page_heads(self._database, scope, limit=limit, **filters)
 
     def heads(
         self, scope: str, ids: Sequence[str], *, as_of: datetime | None = None

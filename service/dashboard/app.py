@@ -25,6 +25,7 @@ from shiyi.service.dashboard.asking import Asked, Backing, Page
 from shiyi.service.dashboard.entry import ROOT, Entries, Entry
 from shiyi.service.dashboard.page import SCRIPT, SEAL, STYLE, address, render, static
 from shiyi.service.dashboard.pages import OF_ONE, READERS
+from shiyi.service.dashboard.peer import is_of_another
 from shiyi.service.dashboard.words import Words, words_for
 from shiyi.service.dashboard.writes import WRITERS, read_form
 from shiyi.service.http.app import failure
@@ -71,7 +72,10 @@ class Dashboard:
         return [Route(ROOT, self._read, methods=["GET"]), Mount(ROOT, routes=inner)]
 
     async def _open(self, request: Request) -> Response:
-        """Let somebody in."""
+        """Let somebody in, unless the kernel knows that it is another user of this machine."""
+        client, server = request.scope["client"], request.scope["server"]
+        if await asyncio.to_thread(is_of_another, client, server):
+            return self._closed(request, "entry.other", status=403)
         secret = self._entries.open(request.query_params.get("code", ""))
         if secret is None:
             return self._closed(request, "entry.expired")

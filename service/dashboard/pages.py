@@ -98,11 +98,14 @@ async def records(asked: Asked) -> Page:
     """List records or captures, page by page."""
     what = "captures" if asked.given("what") == "captures" else "records"
     kind, status = asked.given("kind"), asked.given("status")
+    order = "newest" if asked.given("order") == "newest" else "updated"
     filters = {"kind": kind, "status": status} if what == "records" else {}
     given = {name: value for name, value in filters.items() if value is not None}
-    found = await asked.call("list", what=what, limit=_PAGE, after=asked.given("after"), **given)
+    after = asked.given("after")
+    found = await asked.call("list", what=what, order=order, limit=_PAGE, after=after, **given)
     return Page("records", {"found": found, "what": what, "kind": kind, "status": status,
-                            "kinds": KINDS, "statuses": STATUSES})  # fmt: skip
+                            "order": order, "after": after, "kinds": KINDS, "statuses": STATUSES,
+                            })  # fmt: skip
 
 
 async def followups(asked: Asked) -> Page:

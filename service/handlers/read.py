@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from shiyi.core.errors import NotFoundError, UsageError
 from shiyi.core.ids import check_id
@@ -19,6 +20,7 @@ from shiyi.service.views import (
     list_item_of,
     record_view,
 )
+from shiyi.store import Capture, HeadFilter, Record
 
 
 def handle_show(session: Session, scope: str, request: ask.ShowRequest) -> answer.ShowResult:
@@ -84,27 +86,29 @@ def handle_list(session: Session, scope: str, request: ask.ListRequest) -> answe
             if getattr(request, name) is not None:
                 raise UsageError(f"Captures have no {name}; leave it out, or list records.")
     store = session.store
-    after = check_id(request.after) if request.after else ""
-    rows: Sequence[answer.ListItem]
+    page: dict[str, Any] = {
+        "order": request.order,
+        "after": check_id(request.after) if request.after else None,
+        "limit": request.limit + 1,
+    }
+    rows: Sequence[Record | Capture]
     if request.what == "captures":
-        captures = store.page_captures(scope, after=after, limit=request.limit + 1)
-        rows = [list_item_of(one) for one in captures]
+        rows = store.page_captures(scope, **page)
     else:
-        records = store.page_heads(
-            scope,
-            after=after,
-            limit=request.limit + 1,
-            kind=request.kind,
-            layer=request.layer,
-            status=request.status,
-            topic=request.topic,
-        )
-        rows = [list_item_of(one) for one in records]
+        wanted = HeadFilter(
+            kinds=_only(request.kind), layers=_only(request.layer), statuses=_only(request.status),
+            topics=_only(request.topic),
+        )  # fmt: skip
+        rows = store.find_heads(scope, wanted, **page)
     more = len(rows) > request.limit
-    items = list(rows[: request.limit])
+    items = [list_item_of(one) for one in rows[: request.limit]]
     return answer.ListResult(
         scope=scope,
         items=items,
         next=items[-1].id if more else None,
         notes=session.notes_on(scope),
     )
+
+
+def _only(wanted: str | None) -> tuple[str, ...] | None:
+    return None if wanted is None else (wanted,)

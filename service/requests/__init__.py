@@ -248,6 +248,11 @@ class ListRequest(Request):
     layer: Layer | None = Field(None, description="only records of this layer")
     status: Status | None = Field(None, description="only records of this status")
     topic: str | None = optional_name("only records with this topic")
+    order: Literal["id", "updated", "newest"] = Field(
+        "id",
+        description="by id; what was written last before the rest; or by its own date, the latest "
+        "first",
+    )
     limit: int = Field(50, ge=1, le=1000, description="the most on a page")
     after: str | None = Field(None, description="the cursor of the page before")
 

@@ -337,7 +337,7 @@ def test_an_export_has_the_files(me: Any, turn: str, tmp_path: Path, form: str) 
 
     counts = me.export(tmp_path / "out", format=form).counts
 
-    assert (counts["attachments"], counts["turns"]) == (2, 6)
+    assert (counts["attachments"], counts["turns"]) == (2, 2)
     lines = (tmp_path / "out" / "attachments.jsonl").read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     assert [(one["type"], one["name"]) for one in rows] == [

@@ -95,11 +95,27 @@ def test_older_versions_are_written_too(me: shiyi.Scope, tmp_path: Path) -> None
     assert id_ is not None
     me.edit(id_, gist="住台南")
 
-    counts = me.export(tmp_path / "out").counts
+    me.export(tmp_path / "out")
 
     lines = (tmp_path / "out" / "history.jsonl").read_text("utf-8").splitlines()
-    assert counts == {"captures": 1, "records": 1, "versions": 1, "links": 0, "turns": 3}
     assert [json.loads(one)["gist"] for one in lines] == ["住台北"]
+
+
+def test_an_export_counts_as_the_status_does(memory: shiyi.Memory, tmp_path: Path) -> None:
+    """Links that a record names itself count too, as do newest versions; a turn counts once."""
+    me = memory.scope("me")
+    first, second = me.remember("住台北"), me.remember("我也喜歡台南")
+    assert first.record_id is not None
+    assert second.record_id is not None
+    me.edit(first.record_id, gist="住台南")
+    me.link(second.record_id, "supports", first.record_id)
+
+    counts = me.export(tmp_path / "out").counts
+
+    [scope] = memory.status().scopes
+    status = {name: getattr(scope, name) for name in ("captures", "records", "versions", "links")}
+    assert counts == {**status, "turns": 2}
+    assert status == {"captures": 2, "records": 2, "versions": 3, "links": 3}
 
 
 def test_markdown_is_for_people(tmp_path: Path) -> None:

@@ -2,15 +2,22 @@
 
 import http.client
 import json
+import os
 import re
+import socket
+import subprocess
+import sys
 from collections.abc import Generator
+from html import unescape
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from shiyi.service.daemon.jobs import Jobs
 from shiyi.service.dashboard.entry import CODE_SECONDS, IDLE_SECONDS, Entries
 from shiyi.service.dashboard.pages import READERS
+from shiyi.service.dashboard.peer import is_of_another, owner_of
 from shiyi.service.table.operations import find_operation
 from tests.eval.results_builder import build_result
 from tests.service.serving import Served, command, is_alive, wait_until
@@ -55,6 +62,46 @@ def test_a_code_opens_once(door: Served) -> None:
     assert again.status == 401
     assert "set-cookie" not in again.headers
     assert second.ask("/dashboard").status == 401
+
+
+_OF_ANOTHER = """
+import os, socket, sys
+_, host, port, path, family = sys.argv
+os.setuid(65534)
+one = socket.socket(socket.AF_INET6 if family == "mapped" else socket.AF_INET)
+one.connect((f"::ffff:{host}" if family == "mapped" else host, int(port)))
+one.sendall(f"GET {path} HTTP/1.1\\r\\nHost: {host}:{port}\\r\\n\\r\\n".encode())
+print(one.recv(12).decode())
+"""
+
+
+@pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="only root may be another user")
+@pytest.mark.parametrize("family", ["plain", "mapped"])
+def test_a_code_opens_nothing_for_another_user(door: Served, family: str) -> None:
+    """Whoever reads the address in the list of processes is refused, and uses nothing up."""
+    url = invite(door)
+    parts = urlsplit(url)
+    told = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", _OF_ANOTHER, str(parts.hostname), str(parts.port),
+         f"{parts.path}?{parts.query}", family],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+
+    assert told.stdout.strip() == "HTTP/1.1 403"
+    assert Visitor(url).open(url).status == 303
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="this kernel does not tell")
+def test_the_kernel_says_whose_a_connection_is() -> None:
+    """Ours is ours; of one that is not there nobody knows."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        there = server.getsockname()
+        with socket.create_connection(there) as client:
+            here = client.getsockname()
+
+            assert owner_of(here, there) == os.getuid()
+            assert not is_of_another(here, there)
+            assert owner_of(there, ("127.0.0.2", 9)) is None
 
 
 def test_codes_and_sessions_run_out() -> None:
@@ -158,6 +205,34 @@ def test_a_record_shows_its_words(visitor: Visitor, kept: dict[str, str]) -> Non
     assert visitor.ask("/dashboard/memory/7ZZZZZZZZZZZZZZZZZZZZZZZZZ").status == 404
     assert visitor.ask("/dashboard/nothing").status == 404
     assert visitor.ask("/dashboard/search?q=x&scope=a%2Fb").status == 400
+
+
+def test_records_come_newest_first(visitor: Visitor, door: Served, tmp_path: Path) -> None:
+    """What was written last heads the list, or what has the latest date; both go on by pages."""
+    heaps = [f"第{n}堆鹽" for n in range(60)]
+    rows = [{"type": "record", "id": one, "kind": "fact", "gist": one} for one in heaps]
+    (tmp_path / "heaps.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    with door.client() as client:
+        client.start()
+        client.call(find_operation("import"), {"path": str(tmp_path / "heaps.jsonl")}, "salt")
+    dates = {"前年曬鹽": "2029-01-02", "去年曬鹽": "2030-01-01", "昨天曬鹽": "2028-03-03"}
+    for text, date in dates.items():
+        door.ask("POST", "/v1/remember?scope=salt", {"text": text, "date": date})
+
+    def listed(query: str) -> list[str]:
+        page, seen = f"/dashboard/records?scope=salt&{query}", []
+        while page:
+            told = visitor.ask(page).body.decode()
+            seen += re.findall(r"<bdi>(.+?)</bdi>", told[told.index('<ol class="list entries">') :])
+            more = re.search(r'rel="next" href="(.+?)"', told)
+            page = unescape(more.group(1)) if more else ""
+        return seen
+
+    written, dated = listed(""), listed("order=newest")
+    assert written[:3] == list(reversed(dates))
+    assert dated[:3] == sorted(dates, key=lambda text: dates[text], reverse=True)
+    assert sorted(written) == sorted(dated) == sorted([*dates, *heaps])
+    assert listed("what=captures") == list(reversed(dates))
 
 
 def test_pages_leave_no_traces(visitor: Visitor, door: Served) -> None:
@@ -294,7 +369,7 @@ def test_jobs_are_told_of(visitor: Visitor, door: Served, tmp_path: Path) -> Non
     event = next(_events(visitor))
 
     assert "<code>import</code>" in page
-    assert [one["state"] for one in event if one["operation"] == "import"] == ["done"]
+    assert {one["state"] for one in event if one["operation"] == "import"} == {"done"}
 
 
 def test_recall_is_drawn_from_the_last_measurement(visitor: Visitor, door: Served) -> None:

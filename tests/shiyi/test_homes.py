@@ -184,7 +184,7 @@ def test_errors_of_our_own_hide_the_words(
     def fails(*_: object, **__: object) -> None:
         raise RuntimeError("secret words")
 
-    monkeypatch.setattr("shiyi.store.Store.page_heads", fails)
+    monkeypatch.setattr("shiyi.store.Store.find_heads", fails)
     answer = run("list", "--json")
     monkeypatch.setenv("SHIYI_DEBUG", "1")
     with pytest.raises(RuntimeError):

@@ -58,7 +58,7 @@ def key_of(order: str, record: Record) -> tuple[Any, ...]:
         "oldest": (day is None, day.toordinal() if day else 0),
         "newest": (day is None, -day.toordinal() if day else 0),
         "salience": (-record.salience, -day.toordinal() if day else far),
-        "updated": (-record.updated_at.timestamp(),),
+        "updated": (-record.updated_at.timestamp(), -day.toordinal() if day else far),
     }
     return (*keys[order], record.record_id)
 
@@ -137,11 +137,16 @@ def test_a_page_after_something_gone_is_refused(store: Store, rows: Any, put: Pu
     record = rows.record(kind="fact")
     put(store, [record])
 
-    assert store.find_heads("me", after=record.record_id, limit=3) == []
+    after = {"after": record.record_id, "limit": 3}
+    events = HeadFilter(kinds=("event",))
+    assert store.find_heads("me", order="newest", **after) == []
+    assert store.find_heads("me", events, **after) == []  # ids follow each other without it
     with pytest.raises(UsageError, match="begin with the first page"):
-        store.find_heads("me", HeadFilter(kinds=("event",)), after=record.record_id, limit=3)
+        store.find_heads("me", events, order="newest", **after)
     with pytest.raises(UsageError):
-        store.find_heads("you", after=record.record_id, limit=3)
+        store.find_heads("you", order="updated", **after)
+    with pytest.raises(UsageError, match="begin with the first page"):
+        store.page_captures("me", order="updated", **after)
 
 
 def test_links_of_a_hub_are_cut_and_counted(store: Store, rows: Any, put: Put) -> None:

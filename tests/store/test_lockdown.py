@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shiyi.core.errors import HomeError
-from shiyi.store import Store
+from shiyi.store import HeadFilter, Store
 from shiyi.store.quoting import literal, quoted
 
 SOURCES = Path(__file__).resolve().parents[2] / "store"
@@ -112,7 +112,8 @@ def test_a_value_is_never_a_statement(store: Store, hostile: str) -> None:
     assert store.last_of_session(hostile, hostile) is None
     assert store.versions(hostile, hostile) == []
     assert store.versions_of(hostile, [hostile]) == {}
-    assert store.page_heads(hostile, limit=1, kind=hostile, topic=hostile, after=hostile) == []
+    wanted = HeadFilter(kinds=(hostile,), topics=(hostile,))
+    assert store.find_heads(hostile, wanted, limit=1, after=hostile) == []
     assert store.page_captures(hostile, limit=1, after=hostile) == []
     assert store.links_from(hostile, [hostile]) == {}
     assert store.links_to(hostile, [hostile]) == {}

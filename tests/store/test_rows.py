@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shiyi.core.errors import ConflictError, UsageError
 from shiyi.core.ids import new_id
-from shiyi.store import Capture, Record, Store, Transaction
+from shiyi.store import Capture, Store, Transaction
 
 Put = Callable[..., list[str]]
 
@@ -215,36 +215,30 @@ def test_a_time_without_a_zone_is_refused(store: Store, rows: Any, put: Put) -> 
         put(store, [record])
 
 
-def test_pages_of_heads_follow_each_other(store: Store, rows: Any, put: Put) -> None:
-    """Pages hold each head that fits the filters once, in id order."""
-    records = [rows.record(topics=("odd",) if i % 2 else (), kind="event") for i in range(25)]
-    old = rows.record(kind="event", status="active")
-    new = rows.record(record_id=old.record_id, version=2, kind="event", status="archived")
-    put(store, [*records, old, new])
-
-    seen: list[Record] = []
-    while page := store.page_heads(
-        "me", after=seen[-1].record_id if seen else "", limit=4, kind="event", status="active",
-        topic="odd",
-    ):  # fmt: skip
-        assert len(page) <= 4
-        seen += page
-
-    assert seen == sorted((r for r in records if r.topics), key=lambda r: r.record_id)
-    assert new not in store.page_heads("me", limit=99, status="active")
-    assert store.page_heads("me", limit=99, layer="self") == []
-
-
-def test_pages_of_captures_follow_each_other(store: Store, rows: Any, put: Put) -> None:
-    """Pages hold each capture once, in id order."""
-    captures = [rows.capture(str(i)) for i in range(10)]
+@pytest.mark.parametrize("order", ["id", "updated", "newest"])
+def test_pages_of_captures_follow_each_other(
+    store: Store, rows: Any, put: Put, order: Literal["id", "updated", "newest"]
+) -> None:
+    """Pages hold each capture once: by id, or what was kept or said last before the rest."""
+    days = [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in range(3)]
+    captures = [
+        rows.capture(str(i), recorded_at=days[i % 3], captured_at=(None, *days)[i % 4])
+        for i in range(10)
+    ]
     put(store, captures)
 
     seen: list[Capture] = []
-    while page := store.page_captures("me", after=seen[-1].capture_id if seen else "", limit=3):
+    while page := store.page_captures(
+        "me", order=order, after=seen[-1].capture_id if seen else None, limit=3
+    ):
         seen += page
 
-    assert seen == sorted(captures, key=lambda c: c.capture_id)
+    def key(one: Capture) -> tuple[float, str]:
+        said = one.captured_at or one.recorded_at
+        at = {"id": 0.0, "updated": one.recorded_at.timestamp(), "newest": said.timestamp()}
+        return -at[order], one.capture_id
+
+    assert seen == sorted(captures, key=key)
 
 
 def test_links_are_found_from_both_ends_and_kept_once(store: Store, rows: Any, put: Put) -> None:
@@ -281,7 +275,7 @@ def test_no_read_crosses_scopes(store: Store, rows: Any, put: Put) -> None:
         assert [c.text for c in store.page_captures(scope, limit=9)] == [scope]
         assert [r.gist for r in store.versions(scope, record_id)] == [scope]
         assert [r.gist for r in store.iterate_heads(scope)] == [scope]
-        assert [r.gist for r in store.page_heads(scope, limit=9)] == [scope]
+        assert [r.gist for r in store.find_heads(scope, limit=9)] == [scope]
         assert [k.attrs["in"] for k in store.links_to(scope, [capture_id])[capture_id]] == [scope]
         assert store.links_from(scope, [record_id])[record_id][0].attrs == {"in": scope}
         assert set(store.counts(scope).values()) == {1}
