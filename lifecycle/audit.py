@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from shiyi.core.ids import check_turn
 from shiyi.core.text import text_sha256
+from shiyi.core.wording import command
 from shiyi.store import Capture, Entry, Receipt, Store, Transaction
 from shiyi.store.turns import CLOSING, closing_of
 
@@ -39,7 +41,7 @@ def session_check(store: Store, scope: str, turn: str | None, *, stale_days: int
         newest = store.turns.newest(scope) if turn is None else None
         own = newest.turn_id if newest else turn
         if own is None:
-            todo = "No turn was judged in this scope; run preflight with the words of one."
+            todo = "No turn was judged in this scope; run `shiyi preflight` with the words of one."
             return _verdict(None, [_item("no_receipt", None, None, None, todo)], [])
         items = list(open_of(store, scope, own))
         latest = transaction.now - timedelta(days=stale_days)
@@ -69,7 +71,9 @@ def open_of(store: Store, scope: str, turn: str) -> Iterator[OpenItem]:
     receipt = store.turns.receipt(scope, turn)
     entries = store.turns.of_turn(scope, turn)
     if receipt is None:
-        yield _item("no_receipt", turn, None, None, "Run preflight with the words of this turn.")
+        yield _item(
+            "no_receipt", turn, None, None, "Run `shiyi preflight` with the words of this turn."
+        )
     taken = [one for one in entries if one.step == "capture" and one.capture_id]
     ids = [one.capture_id for one in taken if one.capture_id]
     captures = store.captures(scope, ids)
@@ -120,7 +124,7 @@ def _faults(
     quoting = {link.src for link in quotes} | store.purged.among(scope, closing.records)
     for record in closing.records:
         if record not in quoting:
-            todo = f"Tie it with `shiyi link {record} quotes {id_}`."
+            todo = f"Tie it with {command('link', record, 'quotes', id_)}."
             yield _item("missing_record", turn, record, step, todo)
 
 
@@ -128,19 +132,22 @@ def _doubts(store: Store, scope: str, turn: str) -> Iterator[OpenItem]:
     """Yield what a person may want to know of a turn, though nothing of it is open."""
     receipt = store.turns.receipt(scope, turn)
     if receipt and receipt.asked == "skip" and receipt.reasons_suppressed:
-        todo = "It was skipped as asked; preflight with tier full keeps it after all."
+        again = command("preflight", "--turn", turn, "--tier", "full")
+        todo = f"It was skipped as asked; {again} with its words keeps it after all."
         yield _item("suppressed", turn, None, receipt, todo)
     entries = store.turns.of_turn(scope, turn)
     named = {id_ for one in entries if one.step in CLOSING for id_ in one.records}
     for id_, head in store.heads(scope, sorted(named)).items():
         if head.status == "archived":
-            todo = f"It is archived since; if it holds, `shiyi edit {id_} --status active`."
+            again = command("edit", id_, "--status", "active")
+            todo = f"It is archived since; if it holds, {again}."
             yield _item("archived", turn, id_, receipt, todo)
     for step in entries:
         if step.step == "attach" and step.attachment_id:
             told = store.turns.of_attachment(scope, step.attachment_id)
             if not any(one.step == "capture" for one in told):
-                todo = "Nothing of it is searched; capture a transcription or ocr of it."
+                read = command("capture", "--turn", turn, "--of", step.attachment_id)
+                todo = f"Nothing of it is searched; {read} keeps a transcription or ocr of it."
                 yield _item("no_text", turn, step.attachment_id, step, todo)
 
 
@@ -154,14 +161,15 @@ def _left_open(store: Store, scope: str) -> list[tuple[OpenItem, Receipt | Entry
 
 
 def _not_captured(receipt: Receipt) -> OpenItem:
-    todo = "Capture its words: `shiyi capture --turn` with the same text."
+    todo = f"Capture its words: {command('capture', '--turn', receipt.turn_id)} with the same text."
     return _item("not_captured", receipt.turn_id, None, receipt, todo)
 
 
 def _not_finalized(step: Entry) -> OpenItem:
+    close = partial(command, "finalize", step.capture_id or "")
     todo = (
-        f"Keep what it says with add-record, then `shiyi finalize {step.capture_id} derived`; or "
-        "probe, and finalize it as no_derivation_needed."
+        f"Keep what it says with {command('add-record')}, then {close('derived')}; or look with "
+        f"{command('probe')} that nothing is needed, and {close('no_derivation_needed')}."
     )
     return _item("not_finalized", step.turn_id, step.capture_id, step, todo)
 

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from shiyi.core.errors import ConflictError, NotFoundError, UsageError
 from shiyi.core.text import check_text, visible
+from shiyi.core.wording import command
 from shiyi.indexer.analyze import terms
 from shiyi.lifecycle.names import record_id_of
 from shiyi.lifecycle.secrets import check_secrets
@@ -111,7 +112,7 @@ def _quoting(store: Store, scope: str, capture_id: str, records: Mapping[str, st
     quoting = list(dict.fromkeys(link.src for link in links))
     if not quoting:
         raise UsageError(
-            "No record quotes this capture; keep one with add-record first, or close it as "
+            "No record quotes this capture; keep one with `shiyi add-record` first, or close it as "
             "no_derivation_needed."
         )
     named = list(dict.fromkeys(records)) or quoting
@@ -119,8 +120,8 @@ def _quoting(store: Store, scope: str, capture_id: str, records: Mapping[str, st
         if id_ not in quoting:
             name = visible(records[id_])
             raise UsageError(
-                f"{name} does not quote this capture; tie it with `shiyi link {name} quotes "
-                f"{capture_id}`, or leave it out."
+                f"{name} does not quote this capture; tie it with "
+                f"{command('link', name, 'quotes', capture_id)}, or leave it out."
             )
     return named
 
@@ -140,8 +141,9 @@ def _found(
     trace = find_trace(trace_id) if trace_id else None
     if trace is None:
         raise UsageError(
-            "That no record is needed is shown by a question: probe for what the words say, and "
-            "give the id of its trace, which is kept in this scope while the setting traces is on."
+            "That no record is needed is shown by a question: ask `shiyi probe` for what the words "
+            "say, and give the id of its trace, which is kept in this scope while the setting "
+            "traces is on."
         )
     if (trace["operation"], trace["outcome"]) not in _ANSWERED:
         raise UsageError(

@@ -17,8 +17,8 @@ def judged(store: "Store", scope: str, turn: str) -> "Receipt":
     receipt = store.turns.receipt(scope, turn)
     if receipt is None:
         raise UsageError(
-            "This turn has no receipt; run preflight with its words first (remember does it by "
-            "itself). Nothing was kept."
+            "This turn has no receipt; run `shiyi preflight` with its words first "
+            "(`shiyi remember` does it by itself). Nothing was kept."
         )
     return receipt
 
@@ -45,14 +45,15 @@ def check_reading(store: "Store", scope: str, turn: str) -> None:
     receipt = store.turns.receipt(scope, turn)
     if receipt is None:
         raise UsageError(
-            "Nothing is read under a turn that was not judged; run preflight first, or leave the "
-            "turn out."
+            "Nothing is read under a turn that was not judged; run `shiyi preflight` first, or "
+            "leave the turn out."
         )
     if not receipt.required:
         return
     digest = receipt.utf8_sha256
     if kept_before(store, scope, store.turns.of_turn(scope, turn), digest) is None:
         raise UsageError(
-            "The words of this turn are not captured yet, and they come first; run capture, then "
-            "ask again. For maintenance alone: --maintenance, which the trace will say."
+            "The words of this turn are not captured yet, and they come first; run "
+            "`shiyi capture`, then ask again. For maintenance alone: --maintenance, which the "
+            "trace will say."
         )

@@ -131,9 +131,11 @@ def link(
     `supersedes`, which has more to it.
     """
     if rel == "supersedes":
-        raise UsageError("What holds instead of what is said by supersede, not by link.")
+        raise UsageError(
+            "What holds instead of what is said by `shiyi supersede`, not by `shiyi link`."
+        )
     if rel == "redirects_to":
-        raise UsageError("Which entity stands for which is said by entity merge, not by link.")
+        raise UsageError("Which entity stands for which is said by `shiyi entity merge`.")
 
     def act(transaction: Transaction) -> dict[str, Any]:
         source = head_of(store, scope, src)

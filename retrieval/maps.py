@@ -20,8 +20,8 @@ from shiyi.store import Store
 
 _SMALLER = ("full", "short", "line", "id")  # how many sizes below the largest
 _NO_RECORDS = (
-    "There is no record to show here; `remember` and `import` make records, and `search` also "
-    "finds words that no record was drawn from."
+    "There is no record to show here; `shiyi remember` and `shiyi import` make records, and "
+    "`shiyi search` also finds words that no record was drawn from."
 )
 _NOT_YET = "Nothing was recorded by then; as_of asks for what was known at a time."
 _NEAR_NOTHING = "Nothing here is about that, so the map leans nowhere."

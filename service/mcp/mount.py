@@ -11,14 +11,13 @@ from starlette.routing import BaseRoute, Mount, Route
 from shiyi.core.errors import ForbiddenError
 from shiyi.core.ids import check_scope
 from shiyi.service.daemon.host import Call, Host
-from shiyi.service.http.guard import PERMIT, App, Receive, Scope, Send
+from shiyi.service.http.guard import MOST_BYTES, PERMIT, App, Receive, Scope, Send
 from shiyi.service.permit import ROLES, Permit
 
 if TYPE_CHECKING:
     from shiyi.service.daemon.process import Daemon
 
 _WAIT = 5.0  # seconds that a question waits for a model that is being loaded
-_MOST_BYTES = 1 << 20
 
 
 class HostDoor:
@@ -77,7 +76,7 @@ class HttpDoor:
         """Hold what the SDK needs for as long as the daemon runs."""
         try:
             own = await asyncio.to_thread(import_module, "shiyi.service.mcp.streamable")
-            manager = own.make_manager(self.door_of, most_bytes=_MOST_BYTES)
+            manager = own.make_manager(self.door_of, most_bytes=MOST_BYTES)
             async with manager.run():
                 ready.set_result(own.app_of(manager))
                 await asyncio.Event().wait()

@@ -7,7 +7,7 @@ what is null in an answer is left out of it.
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from annotated_types import Ge, Le, MaxLen, MinLen
+from annotated_types import Ge, Le, MaxLen
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
@@ -63,13 +63,11 @@ def _schema_of(annotation: Any, depth: int) -> dict[str, Any]:
 
 
 def _bound(bound: Any, kind: str | None) -> dict[str, Any]:
+    """Return a bound as a model is told it; how long a text may be is told when one is too long."""
     if isinstance(bound, Ge):
         return {"minimum": bound.ge}
     if isinstance(bound, Le):
         return {"maximum": bound.le}
-    if isinstance(bound, MinLen | MaxLen):
-        least = isinstance(bound, MinLen)
-        length = bound.min_length if isinstance(bound, MinLen) else bound.max_length
-        name = {"string": "Length", "array": "Items"}.get(kind or "")
-        return {f"{'min' if least else 'max'}{name}": length} if name else {}
+    if isinstance(bound, MaxLen) and kind == "array":
+        return {"maxItems": bound.max_length}
     return {}

@@ -1,6 +1,7 @@
 """What a tool is: a name for fields of one operation, or of a small choice of them.
 
-Bounds, kinds and defaults come from the request models, permissions from the table of operations.
+Which one a call asks for is said by one argument (its switch), or by the presence of one. Bounds,
+kinds and defaults come from the request models, permissions from the table of operations.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from shiyi.service.table.operations import Operation, find_operation
 
 Values = dict[str, Any]
 MOST_TOKENS = 100_000
+_BUDGET: Values = {"minimum": 200, "maximum": MOST_TOKENS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,22 +30,41 @@ class Input:
     default: Any = None
 
 
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """An argument that says which operation is meant; the first choice is the default."""
+
+    name: str
+    choices: Mapping[str, str]  # what is said, and the operation
+    description: str
+
+    def schema(self) -> Values:
+        """Return the schema of the argument."""
+        return {"type": "string", "enum": list(self.choices), "description": self.description}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One tool. choose: the operation that the arguments ask for, and what they imply."""
+    """One tool; its first operation is the one that is meant when nothing else is said."""
 
     name: str
     title: str
     description: str
-    operations: tuple[str, ...]
     inputs: Mapping[str, Input]
-    choose: Callable[[Values], tuple[str, Values]] | None = None
-    switch: Mapping[str, Any] = field(default_factory=dict)  # arguments that only choose
+    operation: str = ""
+    switch: Switch | None = None
+    by_presence: Mapping[str, str] = field(default_factory=dict)  # an argument that means one
+    implied: Mapping[str, Values] = field(default_factory=dict)  # what is asked of one besides
     extra: Mapping[str, Any] = field(default_factory=dict)  # arguments for how it is shown
-    check: Callable[[Mapping[str, Any]], None] | None = None  # of those
     answer: Callable[[Values, Values], Values] = answers.plain
     output: Mapping[str, Any] | None = None
     trusted: bool = True  # its answers hold stored text, so they say whose word it is
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        """Return the names of its operations."""
+        own = [*self.switch.choices.values()] if self.switch else [self.operation]
+        return tuple(dict.fromkeys([*own, *self.by_presence.values()]))
 
     @property
     def table(self) -> list[Operation]:
@@ -69,9 +90,11 @@ class Tool:
 
     def input_schema(self) -> Values:
         """Return the schema of its arguments."""
-        properties: Values = {
-            name: dict(one) for name, one in {**self.switch, **self.extra}.items()
-        }
+        properties: Values = {}
+        if self.switch:
+            default = {} if self.by_presence else {"default": next(iter(self.switch.choices))}
+            properties[self.switch.name] = self.switch.schema() | default
+        properties |= {name: dict(one) for name, one in self.extra.items()}
         for name, given in self.inputs.items():
             operation, _, own = given.fields[0].partition(".")
             model_field = request_model(find_operation(operation)).model_fields[own]
@@ -101,30 +124,57 @@ class Tool:
         Raises UsageError, which names arguments but never repeats what they hold.
         """
         given = {name: value for name, value in arguments.items() if value is not None}
-        known = [*self.switch, *self.inputs, *self.extra]
+        known = [*([self.switch.name] if self.switch else []), *self.inputs, *self.extra]
         if not set(given) <= set(known):
             raise UsageError(f"{self.name} takes only these arguments: {', '.join(known)}.")
-        missing = [n for n, one in self.inputs.items() if one.required and n not in given]
-        if missing:
-            raise UsageError(f"{self.name} needs the argument {missing[0]}.")
-        for name, schema in self.switch.items():
-            if name in given and given[name] not in schema["enum"]:
-                raise UsageError(f"{name} is one of: {', '.join(schema['enum'])}.")
-        if self.check:
-            self.check(given)
-        operation, implied = self.choose(given) if self.choose else (self.operations[0], {})
-        values = dict(implied)
+        for name, schema in {"budget": _BUDGET, **self.extra}.items():
+            if name in given:
+                _check_number(name, given[name], schema)
+        operation = self._meant(given)
+        values = dict(self.implied.get(operation, {}))
         for name, one in self.inputs.items():
             value = given.get(name, one.default)
             own = self._field_of(one, operation)
             if own is not None and value is not None:
                 values[own] = value
-            elif own is None and name in given:
-                raise UsageError(f"{name} has no meaning in this use of {self.name}; leave it out.")
-        if values.get("budget", 0) > MOST_TOKENS:
-            raise UsageError(f"budget is at most {MOST_TOKENS}.")
+            elif own is None and name in given and name != "budget":  # which this door sees to
+                raise UsageError(f"{name} {self._belongs(one)}.")
+        self._refuse_missing(operation, values)
         fields = request_model(find_operation(operation)).model_fields
         return operation, {**({"format": "json"} if "format" in fields else {}), **values}
+
+    def _meant(self, given: Values) -> str:
+        """Return the operation that the arguments ask for."""
+        if self.switch and self.switch.name in given:
+            choices, said = self.switch.choices, given[self.switch.name]
+            if not isinstance(said, str) or said not in choices:
+                raise UsageError(f"{self.switch.name} is one of: {', '.join(choices)}.")
+            return choices[said]
+        return next((own for name, own in self.by_presence.items() if name in given),
+                    self.operations[0])  # fmt: skip
+
+    def _refuse_missing(self, operation: str, values: Values) -> None:
+        """Raise UsageError when an argument that the operation needs is not given."""
+        for own, one in request_model(find_operation(operation)).model_fields.items():
+            if one.is_required() and own not in values:
+                use = f" with {chosen}" if (chosen := self.choice_of(operation)) else ""
+                needed = self.argument_of(operation, own)
+                raise UsageError(f"{self.name}{use} needs the argument {needed}.")
+
+    def _belongs(self, one: Input) -> str:
+        """Return where an argument has a meaning."""
+        own = [operation for operation in self.operations if self._field_of(one, operation)]
+        uses = [choice for operation in own if (choice := self.choice_of(operation))]
+        uses += [name for name, operation in self.by_presence.items() if operation in own]
+        if not uses:
+            return f"has no meaning in this use of {self.name}; leave it out"
+        return f"goes with {' or '.join(uses)}; give that as well, or leave it out"
+
+    def choice_of(self, operation: str) -> str:
+        """Return the switch and its value that choose an operation, or nothing."""
+        choices = self.switch.choices if self.switch else {}
+        said = next((said for said, own in choices.items() if own == operation), None)
+        return "" if said is None or self.switch is None else f"{self.switch.name} {said}"
 
     def argument_of(self, operation: str, own: str) -> str:
         """Return the argument that a field of an operation is given by."""
@@ -135,6 +185,15 @@ class Tool:
     def _field_of(one: Input, operation: str) -> str | None:
         owned = (full.partition(".") for full in one.fields)
         return next((own for name, _, own in owned if name == operation), None)
+
+
+def _check_number(name: str, value: Any, schema: Mapping[str, Any]) -> None:
+    """Raise UsageError unless a value is a whole number within bounds."""
+    least, most = schema["minimum"], schema.get("maximum")
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        up_to = "" if most is None else f" up to {most}"
+        raise UsageError(f"{name} is a whole number from {least}{up_to}.")
 
 
 def same(

@@ -4,16 +4,8 @@ The words are made for a model: when to use a tool, when not, what comes back. N
 repeats stored text.
 """
 
-from shiyi.service.mcp import answers
-from shiyi.service.mcp.choices import (
-    VIEWS,
-    choose_closing,
-    choose_correction,
-    choose_map,
-    choose_probe,
-    choose_state,
-)
-from shiyi.service.mcp.tool import Input, Tool, same
+from shiyi.service.mcp import answers, outputs
+from shiyi.service.mcp.tool import Input, Switch, Tool, same
 
 _BUDGET = "the most tokens the answer may cost; larger ones only when the answer was truncated"
 _KEY = "a random text of yours: repeating the call with the same key does it only once"
@@ -21,7 +13,7 @@ _RESUME = "truncated.resume of the answer before, with the same other arguments,
 _TURN = "a judged turn: refused until its words are kept"
 _WINDOW = "only what was then: 2025-03, 2025-03:2025-08, :2024, or the name of a phase"
 _STATEMENT = {
-    "kind": "what it is: fact, event, preference, decision, promise, followup …",
+    "kind": "what it is",
     "title": "a few words that name it",
     "gist": "one sentence that stands alone, in the person's language, with names and dates",
     "detail": "more, if one sentence is not enough",
@@ -29,6 +21,17 @@ _STATEMENT = {
     "date": "when it was, not when it was said: 2021, 2021-03, 2021-03-05 or 2021-03..2021-05",
     "salience": "how much it matters: 0 passing, 30 related, 60 key, 80 an axis of this life",
 }
+
+_VIEWS = {
+    "overview": "survey", "domain": "routing", "timeline": "recall", "directory": "catalog",
+    "now": "current", "followups": "followup list", "conflicts": "conflicts", "review": "review",
+    "starter": "starters",
+}  # fmt: skip
+_ACTIONS = {
+    "edit": "edit", "supersede": "supersede", "contradict": "contradict", "archive": "archive",
+    "link": "link", "close_followup": "followup close", "feedback": "feedback",
+}  # fmt: skip
+_ALL = {"limit": 1000}  # the budget decides
 
 TOOLS: tuple[Tool, ...] = (
     Tool(
@@ -44,7 +47,7 @@ TOOLS: tuple[Tool, ...] = (
             "outcome 'empty' means that nothing fits, 'unavailable' that it could not be looked "
             "for."
         ),
-        operations=("search",),
+        operation="search",
         inputs={
             "query": Input(("search.text",), "keywords, names or an identifier", required=True),
             "limit": Input(("search.limit",), "the most results"),
@@ -57,7 +60,7 @@ TOOLS: tuple[Tool, ...] = (
             "weak": Input(("search.weak",), "also show the nearest when nothing really fits"),
         },
         answer=answers.search,
-        output=answers.SEARCH,
+        output=outputs.SEARCH,
     ),
     Tool(
         name="memory_fetch",
@@ -66,35 +69,36 @@ TOOLS: tuple[Tool, ...] = (
             "Read one record or capture whole, by the id that another tool gave. Use it before "
             "you quote somebody or rely on a detail; a capture is what was said, word for word, "
             "a record is a statement about it, and its metadata names the captures that it "
-            "quotes. Not for looking around. Returns id, title, text, url and metadata; a long "
-            "text is cut and truncated.next_start says where it goes on."
+            "quotes and what was said of it (feedback). For the attachment that a capture names, "
+            "it tells name, type, size and the captures read from it. Not for looking around. A "
+            "long text is cut, and truncated.next_start says where it goes on."
         ),
-        operations=("show",),
-        inputs={"id": Input(("show.id",), "the id of a record or a capture", required=True)},
+        operation="show",
+        inputs={"id": Input(("show.id",), "a record, a capture or an attachment", required=True)},
         extra=answers.FETCH_EXTRA,
-        check=answers.check_fetch,
         answer=answers.fetch,
-        output=answers.FETCH,
+        output=outputs.FETCH,
     ),
     Tool(
         name="memory_survey",
         title="Draw a map of the memory",
         description=(
-            "See what there is before you know a word to search for: the timeline, the state of "
-            "things, people, topics, open follow-ups and gaps. Use it at the start of a session, "
-            "and when a question is wide ('how have I been?'). view overview: everything; "
-            "domain: one person, topic or phase (about); timeline: titles along time, newest "
-            "first; directory: every title; now: the states that hold; followups: what is due. "
-            "It shows titles and ids, never the words themselves: "
-            "read those with memory_probe, memory_deep or memory_fetch."
+            "See what there is before you know a word to search for. Use it at the start of a "
+            "session, and when a question is wide ('how have I been?'). view overview: timeline, "
+            "state, people, topics, follow-ups and gaps; domain: one person, topic or phase "
+            "(about); timeline: titles along time, newest first; directory: every title; now: the "
+            "states that hold; followups: what is due; conflicts: both sides of what contradicts; "
+            "review: what is owed, such as what was corrected, is unsourced or undated; starter: "
+            "one thing worth asking the person. It shows titles and ids, hardly ever the words "
+            "themselves: read those with memory_probe, memory_deep or memory_fetch."
         ),
-        operations=tuple(VIEWS.values()),
-        switch={
-            "view": {
-                "type": "string",
-                "enum": list(VIEWS),
-                "description": "which map; domain when about is given, else overview",
-            }
+        switch=Switch("view", _VIEWS, "which map; domain when about is given, else overview"),
+        by_presence={"about": "routing"},
+        implied={
+            "current": _ALL,
+            "followup list": _ALL,
+            "conflicts": _ALL,
+            "review": {"deep": True},
         },
         inputs={
             "about": Input(
@@ -103,7 +107,7 @@ TOOLS: tuple[Tool, ...] = (
             ),
             "query": Input(("survey.query",), "words that the overview leans towards"),
             **same(
-                tuple(VIEWS.values()),
+                tuple(_VIEWS.values()),
                 {
                     "window": _WINDOW,
                     "before": "timeline: only what is dated before this day or record",
@@ -117,7 +121,8 @@ TOOLS: tuple[Tool, ...] = (
                 budget={"default": 6000},
             ),
         },
-        choose=choose_map,
+        answer=answers.mapped,
+        output=outputs.MAP,
     ),
     Tool(
         name="memory_probe",
@@ -129,7 +134,8 @@ TOOLS: tuple[Tool, ...] = (
             "that something was never mentioned, give absent_topic alone: it asks in every way "
             "there is and says what was tried. Not for the exact words (memory_deep)."
         ),
-        operations=("probe", "absence"),
+        operation="probe",
+        by_presence={"absent_topic": "absence"},
         inputs={
             **same(
                 ("probe",),
@@ -154,7 +160,6 @@ TOOLS: tuple[Tool, ...] = (
             ),
             **same(("probe", "absence"), {"turn": _TURN}),
         },
-        choose=choose_probe,
     ),
     Tool(
         name="memory_deep",
@@ -165,7 +170,7 @@ TOOLS: tuple[Tool, ...] = (
             "when records disagree. A summary never poses as an original: it comes apart, in "
             "summaries. Not for a first look (memory_search)."
         ),
-        operations=("deep",),
+        operation="deep",
         inputs=same(
             ("deep",),
             {
@@ -189,7 +194,7 @@ TOOLS: tuple[Tool, ...] = (
             "records, then memory_finalize. Not needed with memory_remember, which goes the whole "
             "way in one call. Keeps no words."
         ),
-        operations=("preflight",),
+        operation="preflight",
         inputs=same(
             ("preflight",),
             {
@@ -211,7 +216,7 @@ TOOLS: tuple[Tool, ...] = (
             "byte. Give the same text and turn. Returns capture_id, which memory_add_record "
             "quotes and memory_finalize closes. Not for summaries, and not for what recall showed."
         ),
-        operations=("capture",),
+        operation="capture",
         inputs=same(
             ("capture",),
             {
@@ -237,7 +242,7 @@ TOOLS: tuple[Tool, ...] = (
             "what recall showed you, and not for secrets, which are refused. Returns the ids; "
             "what was acknowledged is on disk."
         ),
-        operations=("remember",),
+        operation="remember",
         inputs=same(
             ("remember",),
             {
@@ -251,7 +256,8 @@ TOOLS: tuple[Tool, ...] = (
             },
             text={"required": True},
         ),
-        trusted=False,
+        answer=answers.kept,
+        output=outputs.KEPT,
     ),
     Tool(
         name="memory_add_record",
@@ -262,7 +268,7 @@ TOOLS: tuple[Tool, ...] = (
             "statement a call, each with quotes. Say summary_only when no kept words carry it. "
             "Not for a correction of a record (memory_correct). Returns the id."
         ),
-        operations=("add-record",),
+        operation="add-record",
         inputs={
             **same(
                 ("add-record",),
@@ -278,8 +284,8 @@ TOOLS: tuple[Tool, ...] = (
                 kind={"required": True},
             ),
         },
-        answer=answers.added,
-        output=answers.ADDED,
+        answer=answers.kept,
+        output=outputs.KEPT,
     ),
     Tool(
         name="memory_finalize",
@@ -290,7 +296,8 @@ TOOLS: tuple[Tool, ...] = (
             "(trace). With turn alone it checks whether that turn may be called saved: say "
             "'saved' only after verdict pass."
         ),
-        operations=("finalize", "session-check"),
+        operation="session-check",
+        by_presence={"capture": "finalize"},
         inputs={
             **same(
                 ("finalize",),
@@ -305,59 +312,62 @@ TOOLS: tuple[Tool, ...] = (
             ),
             "turn": Input(("session-check.turn",), "alone: the turn to check"),
         },
-        choose=choose_closing,
+        answer=answers.closed,
+        output=outputs.CLOSED,
         trusted=False,
     ),
     Tool(
         name="memory_correct",
-        title="Correct a record",
+        title="Correct a record, or say something of it",
         description=(
-            "Change what holds. action edit: give the record a new version (only the fields that "
-            "change); supersede: another record holds instead (other); contradict: two records "
-            "cannot both be so and both stay (other, reason); archive: take it out of ordinary "
-            "search; close_followup: say what came of it (outcome, note). Nothing is lost: "
-            "older versions stay readable. Use it when the person corrects something, after you "
-            "kept their words. Words themselves never change."
+            "Change what holds, when the person corrects something and after you kept their "
+            "words. action edit: give the record a new version (only the fields that change); "
+            "supersede: another record holds instead (other); contradict: two records cannot both "
+            "be so and both stay (other, reason); archive: take it out of ordinary search; link: "
+            "tie it to another memory (rel, other); close_followup: say what came of it (outcome, "
+            "note); feedback: keep what the person said of a memory or an answer (verdict, "
+            "source), which changes nothing by itself. Nothing is lost: older versions stay "
+            "readable, and words themselves never change."
         ),
-        operations=("edit", "archive", "supersede", "contradict", "followup close"),
-        switch={
-            "action": {
-                "type": "string",
-                "enum": ["edit", "supersede", "contradict", "archive", "close_followup"],
-                "description": "what to do",
-                "default": "edit",
-            }
-        },
+        switch=Switch("action", _ACTIONS, "what to do"),
         inputs={
             "id": Input(
                 (
                     "edit.id",
-                    "archive.id",
                     "supersede.old",
                     "contradict.record",
+                    "archive.id",
+                    "link.src",
                     "followup close.id",
+                    "feedback.target",
                 ),
-                "the record that is corrected",
+                "the record; for feedback also a capture, or the trace of an answer",
                 required=True,
             ),
             "other": Input(
-                ("supersede.new", "contradict.other"), "supersede, contradict: the other record"
+                ("supersede.new", "contradict.other", "link.dst"),
+                "supersede, contradict, link: the other record, or a capture that it quotes",
             ),
-            **same(("edit",), _STATEMENT),
+            "rel": Input(("link.rel",), "link: how they belong together"),
+            **same(("edit",), {**_STATEMENT, "status": "active brings back what was archived"}),
+            "source": Input(
+                ("supersede.source", "contradict.source", "feedback.evidence"),
+                'supersede, contradict, feedback: the words that say so, {"capture": id, '
+                '"text": "…"}',
+            ),
+            "verdict": Input(("feedback.verdict",), "feedback: what the person said of it"),
+            "outcome": Input(("followup close.outcome",), "close_followup: how it ended"),
             **same(
-                ("edit", "archive", "supersede", "contradict", "followup close"),
+                tuple(_ACTIONS.values()),
                 {
-                    "source": 'supersede, contradict: the words that say so, {"capture": id, '
-                    '"text": "…"}',
-                    "outcome": "close_followup: how it ended",
-                    "note": "close_followup: what came of it",
+                    "note": "close_followup: what came of it; feedback: what to make of it",
+                    "trace": "feedback: the answer in which it was shown",
                     "reason": "why, in one sentence",
                     "if_match": "the etag that you read: refused when it changed meanwhile",
                     "key": _KEY,
                 },
             ),
         },
-        choose=choose_correction,
         trusted=False,
     ),
     Tool(
@@ -369,19 +379,11 @@ TOOLS: tuple[Tool, ...] = (
             "pending: the turns that are still open, each with its next step. With trace, the id "
             "that an answer gave, it says why that answer was what it was."
         ),
-        operations=("status", "pending", "trace"),
-        switch={
-            "what": {
-                "type": "string",
-                "enum": ["state", "pending"],
-                "description": "what to say",
-                "default": "state",
-            }
-        },
+        switch=Switch("what", {"state": "status", "pending": "pending"}, "what to say"),
+        by_presence={"trace": "trace"},
         inputs={"trace": Input(("trace.id",), "the trace of an answer")},
-        choose=choose_state,
         answer=answers.status,
-        output=answers.STATUS,
+        output=outputs.STATUS,
         trusted=False,
     ),
 )

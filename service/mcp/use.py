@@ -1,20 +1,20 @@
 """Using a tool: its operation, then whose word everything is that the answer shows."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 from pydantic import BaseModel
 
 from shiyi.core.errors import HomeError, UsageError
+from shiyi.core.iterate import batched
 from shiyi.retrieval.packing import Budgeted
 from shiyi.service.mcp import answers
 from shiyi.service.mcp.tool import Tool
+from shiyi.service.mcp.wording import for_model
 from shiyi.service.refusal import refusal_of
 from shiyi.service.session import OTHERS
 
-# What only a person can do, at the command line.
-_OPTION = re.compile(r",? or say --[a-z-]+[^.]*|(?<=\.) (?![^.]*or say --)[^.]*--[a-z-]+[^.]*\.")
+_AT_ONCE = 1000  # memories whose origin is asked
 
 
 class Door(Protocol):
@@ -41,17 +41,16 @@ async def use(tool: Tool, door: Door, arguments: Mapping[str, Any]) -> dict[str,
     """
     operation, values = tool.ask(arguments)
     try:
-        answer = _plain(await door.call(operation, values))
+        answer = _worded(_plain(await door.call(operation, values)))
     except UsageError as error:
         raise _in_its_words(error, tool, operation) from None
-    if "notes" in answer:
-        answer["notes"] = [of_one_scope(note) for note in answer["notes"]]
     content = tool.answer(answer, {**arguments, "scope": door.scope})
     shown = answers.memories_of(content) if tool.trusted else []
-    if not shown:
-        return answers.with_trust(content, {}) if tool.trusted else content
-    origins = _plain(await door.call("origins", {"ids": shown}))["origins"]
-    return answers.with_trust(content, {one["id"]: one["trust"] for one in origins})
+    trusts: dict[str, str] = {}
+    for some in batched(shown, _AT_ONCE):
+        origins = _plain(await door.call("origins", {"ids": some}))["origins"]
+        trusts |= {one["id"]: one["trust"] for one in origins}
+    return answers.with_trust(content, trusts) if tool.trusted else content
 
 
 def of_one_scope(sentence: str) -> str:
@@ -65,12 +64,26 @@ def told(error: Exception) -> str:
     refusal = refusal_of(error)
     if refusal.code == HomeError.code:
         return "Nothing is remembered here yet; memory_remember makes the beginning."
-    return _OPTION.sub("", of_one_scope(refusal.message))
+    return for_model(of_one_scope(refusal.message))
 
 
 def _plain(answer: BaseModel) -> dict[str, Any]:
     left_out = {"text"} if isinstance(answer, Budgeted) else None
     return answer.model_dump(mode="json", exclude=left_out)
+
+
+def _worded(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer whose sentences of ours are for a model; stored text stays as it is."""
+    if "notes" in answer:
+        answer["notes"] = [for_model(of_one_scope(note)) for note in answer["notes"]]
+    warnings = answer.get("warnings", [])
+    for place, one in enumerate(warnings):
+        if isinstance(one, str) and not answers.is_about_memory(one):
+            warnings[place] = for_model(one)
+    for one in [*answer.get("open", ()), *warnings]:
+        if isinstance(one, dict):
+            one["todo"] = for_model(one["todo"])
+    return answer
 
 
 def _in_its_words(error: UsageError, tool: Tool, operation: str) -> UsageError:

@@ -61,5 +61,5 @@ class FollowupShape(Shape):
         if self.state == "open" and self.due is None and self.rule is None:
             raise needed("An open follow-up has a due date or a rule")
         if self.state != "open" and not (self.note and self.note.strip()):
-            raise needed("A follow-up is closed with a note; use followup close")
+            raise needed("A follow-up is closed with a note; use `shiyi followup close`")
         return self

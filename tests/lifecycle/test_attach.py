@@ -143,7 +143,7 @@ def test_what_is_no_regular_file_is_refused(me: Any, turn: str, home: Path, tmp_
     ):  # fmt: skip
         with pytest.raises(UsageError, match=said):
             me.capture_attachment(path, turn=turn)
-    with pytest.raises(UsageError, match="run preflight"):
+    with pytest.raises(UsageError, match="run `shiyi preflight`"):
         me.capture_attachment(tmp_path / "a.txt", turn="unknown")
 
     assert stored(home) == []

@@ -128,7 +128,7 @@ def test_words_are_kept_byte_for_byte_and_once(me: Any, text: str) -> None:
 
 def test_words_without_a_receipt_are_refused(me: Any) -> None:
     """Nothing is kept in a turn that was not judged, or with other words than were."""
-    with pytest.raises(UsageError, match="run preflight"):
+    with pytest.raises(UsageError, match="run `shiyi preflight`"):
         me.capture(PERSONAL, turn="a")
     me.preflight(PERSONAL, turn="a")
     with pytest.raises(UsageError, match="byte for byte"):
@@ -196,7 +196,7 @@ def test_a_record_is_named_by_the_turn_that_it_quotes(me: Any) -> None:
 
     quoting = me.add_record(kind="event", gist="g", quotes=[{"capture": kept.capture_id}])
     named = me.add_record(kind="fact", gist="h", summary_only=True, turn="a")
-    with pytest.raises(UsageError, match="run preflight"):
+    with pytest.raises(UsageError, match="run `shiyi preflight`"):
         me.add_record(kind="fact", gist="i", summary_only=True, turn="unknown")
 
     assert (quoting.turn_id, quoting.fidelity, named.turn_id) == ("a", "sourced", "a")

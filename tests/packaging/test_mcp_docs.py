@@ -9,6 +9,7 @@ import pytest
 from shiyi.service.agents.clients import CLIENTS
 from shiyi.service.agents.install import snippet
 from shiyi.service.mcp.tools import TOOLS
+from shiyi.service.table.operations import OPERATIONS
 
 _COMMAND = ["/home/you/.local/bin/shiyi", "mcp"]
 
@@ -21,6 +22,22 @@ def test_every_tool_is_documented(root: Path) -> None:
     assert rows == [
         (tool.name, "reads" if tool.permission == "read" else "writes") for tool in TOOLS
     ]
+
+
+def test_every_operation_is_a_tool_or_left_out_for_a_reason(root: Path) -> None:
+    """docs/mcp.md names what each tool is made from, and each operation that no tool does."""
+    page = (root / "docs" / "mcp.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| `(memory_\w+)` \| \w+ \| (.*?) \|", page, re.MULTILINE))
+    left = re.search(r"^What no tool does.*?\n\n(.*?)\n\n", page, re.MULTILINE | re.DOTALL)
+    assert left is not None
+    named = re.findall(r"`([a-z][a-z …-]*)`", left[1])
+    offered = {name for tool in TOOLS for name in tool.operations}
+
+    for tool in TOOLS:
+        assert set(re.findall(r"`([^`]+)`", rows[tool.name])) == set(tool.operations)
+    for operation in OPERATIONS:
+        group = f"{operation.name.partition(' ')[0]} …"
+        assert (operation.name in offered) != bool({operation.name, group} & set(named)), operation
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda one: one.name)

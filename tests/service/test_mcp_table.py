@@ -11,8 +11,10 @@ from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 
 from shiyi.models.tokens import get_counter
+from shiyi.service.answers import response_model
 from shiyi.service.invoke import request_model
 from shiyi.service.mcp.greeting import HANDSHAKES, greeting
+from shiyi.service.mcp.schema import schema_of_model
 from shiyi.service.mcp.server import described, make_server
 from shiyi.service.mcp.tool import Tool
 from shiyi.service.mcp.tools import TOOLS
@@ -55,6 +57,17 @@ def test_every_client_accepts_the_schemas(tool: Tool) -> None:
             if part.get("type") == "array":
                 assert "type" in part["items"]
             assert not isinstance(part.get("type"), list)
+
+
+@each
+def test_operations_of_one_tool_answer_alike(tool: Tool) -> None:
+    """A client checks an answer against one schema: a field is the same in all its operations."""
+    kinds: dict[str, set[str]] = {}
+    for operation in tool.table if tool.output is None else ():
+        for name, schema in schema_of_model(response_model(operation))["properties"].items():
+            kinds.setdefault(name, set()).add(json.dumps(schema))
+
+    assert [name for name, found in kinds.items() if len(found) > 1] == []
 
 
 @each

@@ -170,12 +170,15 @@ def test_refusals_are_one_clear_sentence(tmp_path: Path) -> None:
         secret = "馬卡龍" * 300
         for tool, arguments, says in (
             ("memory_search", {"query": secret, "limit": 0}, "limit: "),
+            ("memory_search", {"query": secret, "budget": secret}, "budget is a whole number"),
+            ("memory_survey", {"view": "now", "budget": 1}, "budget is a whole number"),
             ("memory_search", {}, "needs the argument query"),
             ("memory_fetch", {"id": "x", "start": -1}, "start is a whole number"),
-            ("memory_correct", {"id": "x", "action": "supersede"}, "needs other"),
+            ("memory_correct", {"id": "x", "action": "supersede"}, "needs the argument other"),
             ("memory_correct", {"id": "x", "action": secret}, "action is one of"),
-            ("memory_survey", {"view": "domain"}, "needs about"),
-            ("memory_survey", {"query": "a", "about": "b"}, "query has no meaning"),
+            ("memory_survey", {"view": "domain"}, "needs the argument about"),
+            ("memory_survey", {"query": "a", "about": "b"}, "query goes with view overview"),
+            ("memory_finalize", {"outcome": "derived"}, "outcome goes with capture"),
             ("memory_probe", {"absent_topic": "a", "queries": ["b"]}, "no meaning"),
             ("memory_deep", {"ids": 7}, "ids: "),
             ("memory_nothing", {}, "no such tool"),
