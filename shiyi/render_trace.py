@@ -12,6 +12,7 @@ from shiyi.retrieval.traced import (
     Ranked,
     Replay,
     Trace,
+    TraceLine,
     TraceResult,
 )
 from shiyi.service.responses import OriginsResult
@@ -41,7 +42,7 @@ def render_trace(answer: TraceResult) -> str:
     if answer.trace is None:
         lines = [
             f"{one.id}  {one.at[:19]}  {one.operation:8} {one.outcome:11} "
-            f"{one.chosen:3} shown {one.milliseconds:8.1f} ms  {_cut(one.text)}"
+            f"{one.chosen:3} shown {one.milliseconds:8.1f} ms  {_cut(one.text)}{_said(one)}"
             for one in answer.traces
         ]
         return "\n".join([*(lines or ["No traces are kept here."]), *answer.notes])
@@ -49,6 +50,12 @@ def render_trace(answer: TraceResult) -> str:
     if answer.replay is not None:
         lines += ["", *_replay(answer.replay)]
     return "\n".join([*lines, *answer.notes])
+
+
+def _said(line: TraceLine) -> str:
+    told = (one.verdict if one.target == line.id else f"{one.verdict} {one.target}"
+            for one in line.feedback)  # fmt: skip
+    return "".join(f"\n    {one}" for one in told)
 
 
 def render_absence(answer: AbsenceResult) -> str:

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import BaseModel
@@ -67,7 +68,10 @@ class There(Closable):
         """Do an operation and return what it answers."""
         missing = not (operation.creates_home or (self.client.home / FILE_NAME).exists())
         if operation.here or missing:
-            with Here(self._here()) as caller:
+            quiet = replace(self.client.settings, traces="off")  # nobody asks but ourselves
+            home = There(Client(self.client.home, quiet), self._here)
+            with home, Here(self._here()) as caller:
+                caller.session.elsewhere = home.call
                 return caller.call(operation, values, scope)
         given = absolute_paths(operation, values)
         secret = None

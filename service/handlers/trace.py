@@ -9,7 +9,7 @@ from shiyi.core.dates import parse_timestamp
 from shiyi.core.errors import NotFoundError, ShiyiError, UsageError
 from shiyi.retrieval.absence import nowhere, prove_absence
 from shiyi.retrieval.query import Query
-from shiyi.retrieval.traced import Changed, Engine, Replay, Trace, TraceLine
+from shiyi.retrieval.traced import Changed, Engine, Replay, SaidOfAnswer, Trace, TraceLine
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
 from shiyi.service.invoke import invoke, request_model
@@ -61,10 +61,12 @@ def handle_trace(session: Session, scope: str, request: ask.TraceRequest) -> ans
     if request.id is None:
         if request.replay:
             raise UsageError("Name the trace that is to be replayed.")
-        newest = _whole(session.traces.newest(scope, request.limit))
+        lines = _spoken_of(session, scope) if request.feedback else _newest(session, scope, request)
         return answer.TraceResult(
-            scope=scope, trace=None, replay=None, traces=[_line(one) for one in newest], notes=notes
+            scope=scope, trace=None, replay=None, traces=lines[: request.limit], notes=notes
         )
+    if request.feedback:
+        raise UsageError("A trace is read by its id, or listed by its feedback; leave one out.")
     kept = session.traces.find(scope, request.id)
     trace = next(_whole([kept] if kept else []), None)
     if trace is None:
@@ -74,6 +76,21 @@ def handle_trace(session: Session, scope: str, request: ask.TraceRequest) -> ans
         )
     replay = _replay(session, scope, trace) if request.replay else None
     return answer.TraceResult(scope=scope, trace=trace, replay=replay, traces=[], notes=notes)
+
+
+def _newest(session: Session, scope: str, request: ask.TraceRequest) -> list[TraceLine]:
+    return [_line(one) for one in _whole(session.traces.newest(scope, request.limit))]
+
+
+def _spoken_of(session: Session, scope: str) -> list[TraceLine]:
+    """Return the answers that have feedback and are still kept, newest first."""
+    said: dict[str, list[SaidOfAnswer]] = {}
+    for one in session.store.feedback(scope):
+        trace = one.trace_id or one.target_id
+        said.setdefault(trace, []).append(SaidOfAnswer(verdict=one.verdict, target=one.target_id))
+    kept = session.traces.newest(scope, session.settings.trace_most) if said else []
+    found = _whole([one for one in kept if one["id"] in said])
+    return [_line(one).model_copy(update={"feedback": said[one.id]}) for one in found]
 
 
 def _whole(kept: Sequence[Content]) -> Iterator[Trace]:

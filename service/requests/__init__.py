@@ -214,6 +214,9 @@ class TraceRequest(Request):
         json_schema_extra=ARGUMENT,
     )
     replay: bool = Field(False, description="ask the same again and say what is not as it was")
+    feedback: bool = Field(
+        False, description="list only answers of which a person said something, with what it was"
+    )
     limit: int = Field(20, ge=1, le=1000, description="the most in a list")
 
 

@@ -97,10 +97,15 @@ class EvalGateRequest(Request):
 class EvalLabelRequest(Request):
     """Judge by hand."""
 
-    queries: Place = Field(
+    queries: Place | None = Field(
+        None,
         description="a text file of queries, one a line, or a .jsonl with text and _id; or the "
-        "word traces: what was searched for lately",
+        "word traces: what was searched for lately; or feedback: what was asked where a person "
+        "said something of the answer",
         json_schema_extra=ARGUMENT,
+    )
+    query: list[str] | None = Field(
+        None, max_length=1000, description="a query to judge; may be repeated"
     )
     directory: Place = Field(
         description="where the judgements are kept, to go on from", json_schema_extra=flag("in")

@@ -1,10 +1,12 @@
 """One owner: clients find the daemon, start it, outlive it, and are told what is wrong."""
 
+import json
 import os
 import signal
 import stat
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,10 +14,11 @@ import shiyi
 from shiyi.cli import call
 from shiyi.core.errors import DaemonError, HomeBusyError, HomeError, VersionSkewError
 from shiyi.service.daemon import client as client_module
+from shiyi.service.daemon.callers import There, open_caller
 from shiyi.service.daemon.endpoint import ENDPOINT_FILE, read_endpoint
 from shiyi.service.table.operations import find_operation
 from shiyi.store import Store
-from tests.service.serving import Served, command, daemons_of, wait_until
+from tests.service.serving import Served, command, daemons_of, is_alive, wait_until
 
 MARKER = "記號七三一 marker-9f3c"
 
@@ -31,6 +34,27 @@ def test_a_daemon_is_started_once_and_used(served: Served) -> None:
     assert daemons_of(served.home) == [first]
     for name in ("daemon.sock", ENDPOINT_FILE, "daemon.log"):
         assert stat.S_IMODE((served.home / name).stat().st_mode) == 0o600
+
+
+def test_judging_by_hand_asks_the_daemon(served: Served, tmp_path: Path) -> None:
+    """What somebody judges is found by the daemon, which goes on and keeps no trace."""
+    shown: list[str] = []
+    keys = iter("2q")
+    with open_caller(str(served.home), show=shown.append, ask=lambda: next(keys)) as caller:
+        assert isinstance(caller, There)
+        kept: Any = caller.call(find_operation("remember"), {"text": "花生過敏"})
+        pid = served.pid()
+        values = {"query": ["花生"], "directory": str(tmp_path / "judged")}
+        judged: Any = caller.call(find_operation("eval label"), values)
+        traces: Any = caller.call(find_operation("trace"), {})
+
+    judgement = json.loads((tmp_path / "judged" / "judgements.jsonl").read_text("utf-8"))
+    assert judged.done == judged.total == 1
+    assert judgement["document"] in {kept.record_id, kept.capture_id}
+    assert any("花生過敏" in text for text in shown)
+    assert served.pid() == pid
+    assert is_alive(pid)
+    assert traces.traces == []
 
 
 def test_it_comes_back_after_a_kill(served: Served) -> None:

@@ -561,6 +561,48 @@ def test_label_takes_what_was_searched_for(run: Run, asked: Path) -> None:
     assert (first.json["done"], again.json["done"]) == (1, 2)
 
 
+def test_label_takes_what_was_typed(run: Run, asked: Path) -> None:
+    """A query is given on the command line, alone or beside a file; one of blanks is refused."""
+    alone = run("eval", "label", "--query", " 鑰匙 書架 ", "--in", "a", "--json", stdin=b"q\n")
+    beside = run("eval", "label", asked, "--query", "宮保雞丁", "--in", "b", "--json", stdin=b"q\n")
+    none = run("eval", "label", "--in", "c")
+
+    assert "Query: 鑰匙 書架\n" in alone.err
+    assert "Query: 宮保雞丁" in beside.err
+    assert beside.json["total"] > alone.json["total"]
+    assert (none.code, "--query" in none.err) == (2, True)
+    assert run("eval", "label", "--query", " ", "--in", "c").code == 2
+
+
+def test_label_takes_what_a_person_said_of_answers(run: Run, asked: Path, tmp_path: Path) -> None:
+    """What was asked, and beside what is found now the memory that was missed, each once."""
+    del asked
+    none = run("eval", "label", "feedback", "--in", "judged")
+    said = run("remember", "少了那張發票", "--words-only", "--json").json["capture_id"]
+    missed = run("list", "--what", "captures", "--json").json["items"][0]["id"]
+    trace = run("search", "壽司郎", "--json").json["trace"]
+    evidence = json.dumps({"capture": said, "text": "少了"})
+    run("feedback", missed, "missed", "--trace", trace, "--evidence", evidence)
+    run("feedback", trace, "unclear", "--evidence", evidence)
+    run("search", "花生過敏")
+
+    listed = run("trace", "--feedback", "--json").json["traces"]
+    shown = run("trace", "--feedback")
+    judged = run("eval", "label", "feedback", "--in", "judged", "--json", stdin=b"2\n" * 9)
+
+    assert (none.code, "feedback" in none.err) == (1, True)
+    assert [one["text"] for one in listed] == ["壽司郎"]
+    assert listed[0]["feedback"] == [
+        {"verdict": "missed", "target": missed}, {"verdict": "unclear", "target": trace},
+    ]  # fmt: skip
+    assert f"missed {missed}" in shown.out
+    assert "花生過敏" not in shown.out
+    assert "Query: 壽司郎" in judged.err
+    kept = (tmp_path / "judged" / "judgements.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["document"] for line in kept].count(missed) == 1
+    assert run("trace", trace, "--feedback").code == 2
+
+
 def test_label_as_json_shows_on_the_other_stream(run: Run, asked: Path) -> None:
     """The answer is one object; what is to be judged goes to standard error."""
     answer = run("eval", "label", asked, "--in", "judged", "--json", stdin=b"1\n")
