@@ -10,9 +10,9 @@ import re
 from shiyi.core.errors import UsageError
 
 _NAME = "shiyi-recall"
-_OPEN = re.compile(rf"<{_NAME}\b[^>]*>")
-_BLOCK = re.compile(rf"\s*<{_NAME}\b[^>]*>.*?(?:</{_NAME}>|\Z)\s*", re.DOTALL)
-_TAG = re.compile(rf"<(?=/?{_NAME}\b)")
+_OPEN = re.compile(rf"<{_NAME}\b[^>]*>", re.IGNORECASE)
+_BLOCK = re.compile(rf"\s*<{_NAME}\b[^>]*>.*?(?:</{_NAME}>|\Z)\s*", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(rf"<(?=\s*/?\s*{_NAME}\b)", re.IGNORECASE)
 
 
 def mark(text: str, trace: str | None) -> str:

@@ -2,11 +2,13 @@
 
 import os
 import sys
+import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from shiyi.core.errors import HomeError, ShiyiError, UsageError
+from shiyi.core.errors import HomeError, UsageError
 from shiyi.core.files import expanded
 from shiyi.core.ids import check_scope
 from shiyi.core.settings import home_directory, load_settings
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from shiyi.service.agents.install import Change, Client
 
 _WAIT = 5.0  # seconds for a model that is being loaded; then keywords answer, and say so
-_MOST_BYTES = 8 << 20  # of a hook's input
+_MOST_BYTES = 64 << 20  # of a hook's input
 
 
 @click.group(invoke_without_command=True)
@@ -140,7 +142,19 @@ def skill(directory: str | None) -> int:
     return 0
 
 
-@click.command()
+class _Hook(click.Command):
+    """Says what is wrong with its arguments, and fails nothing: exit code 2 would stop a prompt."""
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Read the arguments."""
+        try:
+            return super().make_context(*args, **extra)
+        except click.UsageError as error:
+            click.echo(f"shiyi: {error.format_message()}", err=True)
+            raise click.exceptions.Exit(0) from None
+
+
+@click.command(cls=_Hook)
 @click.argument("event", type=click.Choice(["session-start", "user-prompt", "pre-compact"]))
 @click.option("--home", help="Where the memory lies.")
 @click.option("--scope", help="The one scope that the agent works in; else `me`.")
@@ -156,11 +170,12 @@ def hook(ctx: click.Context, /, event: str, client: str | None, **given: str | N
     """Answer a hook of Claude Code or Codex; the client calls it with JSON on standard input.
 
     session-start recalls what matters, user-prompt recalls what fits the prompt, pre-compact keeps
-    what the transcript holds and the memory does not.
+    what the transcript holds and the memory does not. Whatever happens, the client goes on: the
+    exit code is 0, and what went wrong is a sentence on standard error.
     """
     root: dict[str, Any] = ctx.find_root().obj or {}
     options = {name: given[name] or root.get(name) for name in ("home", "scope", "model")}
-    from shiyi.service.agents.hook import answer_hook, settings_for
+    from shiyi.service.agents.hook import SECONDS, answer_hook, settings_for
     from shiyi.service.agents.install import command_line
     from shiyi.service.daemon.callers import open_caller
 
@@ -168,17 +183,41 @@ def hook(ctx: click.Context, /, event: str, client: str | None, **given: str | N
         command = command_line(options["scope"], options["home"], options["model"])
         click.echo(settings_for(client, event, command))
         return 0
-    try:
+
+    def answer() -> str:
         settings = load_settings(home_directory(options["home"]), model=options["model"])
         scope = check_scope(options["scope"] or settings.scope)
-        payload = sys.stdin.buffer.read(_MOST_BYTES)
+        payload = sys.stdin.buffer.read(_MOST_BYTES + 1)
+        if len(payload) > _MOST_BYTES:
+            raise UsageError(f"A hook reads at most {_MOST_BYTES >> 20} MB. Nothing was done.")
         with open_caller(options["home"], model=options["model"], wait=_WAIT) as caller:
-            told = answer_hook(event, payload, caller, scope)
-    except ShiyiError as error:
-        if error.code == HomeError.code:
-            return 0  # nothing is remembered yet
-        click.echo(f"shiyi: {error}", err=True)
-        return 1  # 2 would stop the person's prompt, or the compaction
-    if told:
+            return answer_hook(event, payload, caller, scope)
+
+    told, sentence = _in_time(answer, SECONDS[event])
+    if sentence:
+        click.echo(f"shiyi: {sentence}", err=True)
+    elif told:
         click.echo(told)
     return 0
+
+
+def _in_time(answer: Callable[[], str], seconds: float) -> tuple[str, str]:
+    """Return an answer, or a sentence that says why there is none, before the seconds are over.
+
+    A memory that is not there yet is no fault. What was begun ends by itself, or with the process.
+    """
+    done: list[tuple[str, str]] = []
+
+    def work() -> None:
+        try:
+            done.append((answer(), ""))
+        except Exception as error:  # noqa: BLE001 - told in one sentence, without content
+            from shiyi.service.refusal import refusal_of
+
+            refusal = refusal_of(error)
+            done.append(("", "" if refusal.code == HomeError.code else refusal.message))
+
+    worker = threading.Thread(target=work, name="hook", daemon=True)
+    worker.start()
+    worker.join(seconds)
+    return done[0] if done else ("", f"The memory did not answer within {seconds:.0f} s.")

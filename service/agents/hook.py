@@ -2,7 +2,8 @@
 
 Claude Code and Codex give a JSON object on standard input and take one on standard output, of the
 same form. What is recalled goes out between marks (`lifecycle/recalled.py`), each line with whose
-word it is, so that it is read as data and never kept again.
+word it is, so that it is read as data and never kept again. All of it together costs an agent no
+more than `MOST_TOKENS`, whatever is stored.
 """
 
 import asyncio
@@ -12,15 +13,17 @@ import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
 from shiyi.core.errors import UsageError
-from shiyi.core.strictjson import STRICT_DECODER
 from shiyi.core.text import visible
 from shiyi.lifecycle.recalled import mark, without_recalled
+from shiyi.models.text import without_surrogates
+from shiyi.models.tokens import get_counter
 from shiyi.service.daemon.callers import Caller
 from shiyi.service.mcp.tools import find_tool
 from shiyi.service.mcp.use import use
@@ -31,9 +34,12 @@ EVENTS = {
 }  # fmt: skip
 _START: dict[str, Any] = {"budget": 900}
 _PROMPT: dict[str, Any] = {"limit": 4, "budget": 1500}
+SECONDS = {"session-start": 12.0, "user-prompt": 10.0, "pre-compact": 18.0}  # and no longer
+MOST_TOKENS = 1200  # of what an agent is given
 _TIMEOUT = 20  # seconds that a client waits
 _LINES = 24
-_SHOWN = 160  # characters of a line
+_SHOWN = 160  # characters of a text in a line
+_FACT = 40  # and of what is told about it
 _QUERY = 400  # characters of a prompt that are asked with
 _SECTIONS = ("followups", "state", "timeline", "hypotheses")
 _LAST = 50  # messages of a transcript that are kept
@@ -74,16 +80,16 @@ def answer_hook(event: str, given: bytes, caller: Caller, scope: str) -> str:
     if event == "session-start":
         tool, arguments = "memory_survey", _START
     else:
-        words = without_recalled(str(payload.get("prompt", "")))[:_QUERY].strip()
-        if not words:
+        prompt = payload.get("prompt")
+        words = without_recalled(prompt)[:_QUERY].strip() if isinstance(prompt, str) else ""
+        if not any(map(str.isalnum, words)):
             return ""
         tool = "memory_search"
         arguments = {**_PROMPT, "query": words}
     content = asyncio.run(use(find_tool(tool), door, arguments))
-    lines = list(_lines(content))[:_LINES]
-    if not lines:
+    context = _bounded(list(islice(_lines(content), _LINES)), content.get("trace"))
+    if not context:
         return ""
-    context = mark("\n".join([_PREFACE, *lines]), content.get("trace"))
     told = {"hookEventName": EVENTS[event], "additionalContext": context}
     return json.dumps({"hookSpecificOutput": told}, ensure_ascii=False)
 
@@ -106,7 +112,7 @@ def settings_for(client: str, event: str, command: list[str]) -> str:
 
 def _payload(event: str, given: bytes) -> dict[str, Any]:
     try:
-        payload = STRICT_DECODER.decode(given.decode("utf-8"))
+        payload = json.loads(without_surrogates(given.decode("utf-8", "replace")))
     except (ValueError, RecursionError):
         payload = None
     if not isinstance(payload, dict) or payload.get("hook_event_name") != EVENTS[event]:
@@ -117,6 +123,19 @@ def _payload(event: str, given: bytes) -> dict[str, Any]:
     return payload
 
 
+def _bounded(lines: list[str], trace: str | None) -> str:
+    """Return the lines between their marks, as many as the tokens allow; nothing without one."""
+    while lines:
+        context = mark("\n".join([_PREFACE, *lines]), trace)
+        if len(context.encode()) <= MOST_TOKENS:  # a token is a byte at the least
+            return context
+        cost = get_counter("o200k").count(context)
+        if cost <= MOST_TOKENS:
+            return context
+        del lines[min(len(lines) * MOST_TOKENS // cost, len(lines) - 1) :]
+    return ""
+
+
 def _lines(content: Mapping[str, Any]) -> Iterator[str]:
     """Yield a line for each memory, those that wait for something first."""
     if content.get("weak"):
@@ -124,7 +143,7 @@ def _lines(content: Mapping[str, Any]) -> Iterator[str]:
     shown: set[str] = set()
     for section in (*_SECTIONS, "results"):
         for one in content.get(section, ()):
-            if one["id"] in shown:
+            if one.get("id") is None or one["id"] in shown:
                 continue
             shown.add(one["id"])
             text = one.get("text") or one.get("gist") or one.get("title")
@@ -133,11 +152,16 @@ def _lines(content: Mapping[str, Any]) -> Iterator[str]:
             title = one.get("title", "")
             if section == "results" and title and not text.startswith(title.rstrip("…")):
                 text = f"{title}: {text}"
-            line = visible(" ".join(text.split()))
-            cut = line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
             due = f"due {one['due']}" if one.get("due") else None
             facts = (one.get("date"), due, f"id {one['id']}", f"trust {one['trust']}")
-            yield f"- {cut} ({', '.join(fact for fact in facts if fact)})"
+            told = ", ".join(_cut(fact, _FACT) for fact in facts if fact)
+            yield f"- {_cut(text, _SHOWN)} ({told})"
+
+
+def _cut(text: str, most: int) -> str:
+    """Return a text on one line, with nothing in it that cannot be seen."""
+    line = visible(" ".join(text[: 8 * most].split()))
+    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def _checkpoint(payload: Mapping[str, Any], caller: Caller, scope: str) -> None:
