@@ -128,17 +128,19 @@ def skill(directory: str | None) -> int:
     """
     from importlib.resources import files
 
+    from shiyi.service.agents.install import apply, written
+
     text = files("shiyi.service").joinpath("skill", "SKILL.md").read_text("utf-8")
     if directory is None:
         click.echo(text, nl=False)
         return 0
-    target = expanded(directory) / "shiyi-memory" / "SKILL.md"
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, "utf-8")
-    except OSError as error:
-        raise UsageError(f"{target} cannot be written ({error.strerror}).") from None
-    click.echo(f"Wrote {target}.")
+    change = written(expanded(directory) / "shiyi-memory" / "SKILL.md", text)
+    if change.new is None:
+        click.echo(f"{change.path} is as it should be; nothing was changed.")
+        return 0
+    backup = apply(change)
+    kept = f" The file from before is {backup}." if backup else ""
+    click.echo(f"Wrote {change.path}.{kept}")
     return 0
 
 

@@ -1,20 +1,21 @@
 """Telling a client about this memory: one entry in its own configuration, and nothing else.
 
-A file is read, the entry is put in or taken out, and the result is checked before anything is
-written: every other setting means what it meant. What cannot be edited safely (a file with a fault,
-or JSON with comments) is refused and left alone.
+A file is read, the entry is put in or taken out where it stands, and the result is read again and
+compared with what was meant before anything is written: every other setting means what it meant,
+every comment is there. What cannot be edited safely, such as a file with a fault, is refused and
+left alone.
 """
 
+import copy
 import difflib
-import json
+import errno
 import os
-import re
 import shutil
 import stat
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,10 +23,13 @@ from typing import Any, Literal
 
 from shiyi.core.errors import HomeUnwritableError, UsageError
 from shiyi.core.files import expanded
+from shiyi.service.agents.jsonc import Text
+from shiyi.service.agents.tomltext import table, with_table, without_table
 
 SERVER = "shiyi"
 Entry = dict[str, Any]
 _MOST_BYTES = 64 << 20
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 def _plain_entry(command: list[str]) -> Entry:
@@ -89,11 +93,8 @@ def snippet(client: Client, command: list[str]) -> str:
     """Return what stands in the client's file for this memory alone."""
     entry = client.entry(command)
     if client.form == "toml":
-        return _toml_table(client.within, entry)
-    content: Any = {SERVER: entry}
-    for key in reversed(client.within):
-        content = {key: content}
-    return _as_json(content, "  ")
+        return table((*client.within, SERVER), entry)
+    return Text("").put(client.within, SERVER, entry)
 
 
 def installed(client: Client, command: list[str]) -> Change:
@@ -104,6 +105,12 @@ def installed(client: Client, command: list[str]) -> Change:
 def uninstalled(client: Client) -> Change:
     """Return the change that takes this memory out; raises UsageError for a file with a fault."""
     return _edited(client, None)
+
+
+def written(path: Path, text: str) -> Change:
+    """Return the change that makes a file of ours say a text."""
+    old = _read(Path(os.path.realpath(path)))
+    return Change(path, old, None if old == text else text)
 
 
 def apply(change: Change) -> Path | None:
@@ -119,30 +126,41 @@ def apply(change: Change) -> Path | None:
     path = Path(os.path.realpath(change.path))
     if _read(path) != change.old:
         raise UsageError(f"{change.path} changed meanwhile; nothing was written. Try again.")
+    backup = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        backup = None
-        mode = 0o600
+        mode = stat.S_IMODE(path.stat().st_mode) if change.old is not None else 0o600
+        _refuse_read_only(path.parent, *([path] if change.old is not None else []))
         if change.old is not None:
-            mode = stat.S_IMODE(path.stat().st_mode)
             stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
             backup = path.with_name(f"{path.name}.before-shiyi-{stamp}")
             shutil.copy2(path, backup)
         _replace(path, change.new, mode)
     except OSError as error:
+        if backup is not None:
+            backup.unlink(missing_ok=True)
         raise HomeUnwritableError(
             f"{change.path} cannot be written ({error.strerror}); it is as it was."
         ) from None
     return backup
 
 
+def _refuse_read_only(*places: Path) -> None:
+    """Raise PermissionError for what nobody may write, though it could be replaced."""
+    for place in places:
+        if not place.stat().st_mode & _WRITABLE:
+            raise PermissionError(errno.EACCES, "it is read-only", str(place))
+
+
 def _replace(path: Path, text: str, mode: int) -> None:
+    """Write a file whole, read it again, and put it in the place of the old one at once."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
+        _check_written(Path(name), text)
         Path(name).chmod(mode)
         Path(name).replace(path)
     except BaseException:
@@ -150,11 +168,26 @@ def _replace(path: Path, text: str, mode: int) -> None:
         raise
 
 
+def _check_written(path: Path, text: str) -> None:
+    """Raise OSError unless a file reads back as what was meant, which was parsed and compared."""
+    if path.read_bytes() != text.encode():
+        raise OSError(errno.EIO, "it reads back otherwise than it was written", str(path))
+
+
 def _edited(client: Client, entry: Entry | None) -> Change:
     path = client.place()
     old = _read(Path(os.path.realpath(path)))
     edit = _edit_toml if client.form == "toml" else _edit_json
-    return Change(path, old, edit(client, path, old or "", entry))
+    new = edit(client, path, old or "", entry)
+    if new is not None:
+        before = _content(client, old or "", path)
+        try:
+            after = _content(client, new, path)
+        except UsageError:
+            after = None
+        if after != _meant(before, _way(client, before), entry):
+            raise _left_alone(path, f"holds {SERVER} in a form that cannot be edited safely")
+    return Change(path, old, new)
 
 
 def _read(path: Path) -> str | None:
@@ -174,149 +207,97 @@ def _read(path: Path) -> str | None:
         raise UsageError(f"{path} cannot be read ({error.strerror}).") from None
 
 
-# JSON
-
-
 def _edit_json(client: Client, path: Path, old: str, entry: Entry | None) -> str | None:
     """Return the new text, or None when nothing changes."""
-    bom = "\ufeff" if old.startswith("\ufeff") else ""
-    text = old.removeprefix("\ufeff")
     try:
-        content = json.loads(text, object_pairs_hook=_once) if text.strip() else {}
+        text = Text(old)
     except (ValueError, RecursionError):
-        raise UsageError(
-            f"{path} is not plain JSON (it may have comments, trailing commas or a fault), so it "
-            "was left alone. Enter by hand what --print shows."
-        ) from None
-    place = _servers(client, content, path)
-    if place.get(SERVER) == entry:
+        raise _left_alone(path, "is not valid JSON, with or without comments") from None
+    way = _way(client, text.content)
+    if _stands(text.content, way, entry):
         return None
-    if entry is None:
-        del place[SERVER]
-    else:
-        place[SERVER] = entry
-    end = "\n" if not text or text.endswith("\n") else ""
-    new = _as_json(content, _indent_of(text)).rstrip("\n") + end
-    return bom + (new.replace("\n", "\r\n") if "\r\n" in text else new)
-
-
-def _servers(client: Client, content: Any, path: Path) -> Entry:
-    """Return the object that holds the servers, made where it is missing."""
-    strange = UsageError(
-        f"{path} does not have the form that {client.title} documents, so it was left alone."
-    )
-    if not isinstance(content, dict):
-        raise strange
-    for key in _keys(client, content):
-        content = content.setdefault(key, {})
-        if not isinstance(content, dict):
-            raise strange
-    found: Entry = content
-    return found
-
-
-def _keys(client: Client, content: Any) -> tuple[str, ...]:
-    """Return the way to the servers; opencode 2 has one of its own, and reads the old one too."""
-    mcp = content.get("mcp") if isinstance(content, dict) else None
-    newer = client.name == "opencode" and isinstance(mcp, dict) and "servers" in mcp
-    return (*client.within, "servers") if newer else client.within
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({key for key, _ in pairs}) < len(pairs):
-        raise ValueError("a key stands twice")
-    return dict(pairs)
-
-
-def _as_json(content: Any, indent: str) -> str:
-    text = json.dumps(content, ensure_ascii=False, indent=indent) + "\n"
     try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:  # half a surrogate pair, which JSON can only escape
-        text = json.dumps(content, indent=indent) + "\n"
-    return text
-
-
-def _indent_of(text: str) -> str:
-    found = re.search(r'^([ \t]+)"', text, re.MULTILINE)
-    return found[1] if found else "  "
-
-
-# TOML
+        if entry is None:
+            return text.without(way, SERVER)
+        for keys, name, value in _parts(text.content, way, entry):
+            text = Text(text.put(keys, name, value))
+    except (ValueError, RecursionError):
+        raise _left_alone(path, "has a key twice where its servers are") from None
+    except TypeError:
+        told = f"does not have the form that {client.title} documents"
+        raise _left_alone(path, told) from None
+    return text.text
 
 
 def _edit_toml(client: Client, path: Path, old: str, entry: Entry | None) -> str | None:
     """Return the new text, or None when nothing changes. Only our own table is ever rewritten."""
-    before = _parsed(old, path)
-    if _entry_of(client, before) == entry:
+    content = _content(client, old, path)
+    if _stands(content, client.within, entry):
         return None
-    kept = _without_table(old, (*client.within, SERVER))
-    new = kept
-    if entry is not None:
-        gap = "" if not kept else "\n" if kept.endswith("\n") else "\n\n"
-        new = f"{kept}{gap}{_toml_table(client.within, entry)}"
+    if entry is None:
+        return without_table(old, (*client.within, SERVER))
+    return with_table(old, (*client.within, SERVER), entry)
+
+
+def _content(client: Client, text: str, path: Path) -> Any:
+    """Return what a file says; raises UsageError when it cannot be read."""
     try:
-        after = tomllib.loads(new)
-    except tomllib.TOMLDecodeError:
-        after = {}
-    if _entry_of(client, after) != entry or _others(client, after) != _others(client, before):
-        raise UsageError(
-            f"{path} holds {SERVER} in a form that cannot be edited safely, so it was left alone. "
-            "Enter by hand what --print shows."
-        )
-    return new
+        return tomllib.loads(text) if client.form == "toml" else Text(text).content
+    except (ValueError, RecursionError):
+        raise _left_alone(path, f"is not valid {client.form.upper()}") from None
 
 
-def _parsed(text: str, path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
-        raise UsageError(f"{path} is not valid TOML, so it was left alone.") from None
+def _meant(content: Any, way: Sequence[str], entry: Entry | None) -> Any:
+    """Return what a file is to say: all that it said, and our entry, or no entry of ours."""
+    meant = copy.deepcopy(content)
+    place = meant
+    for key in way:
+        place = place.setdefault(key, {})
+    if entry is None:
+        del place[SERVER]
+    else:
+        place[SERVER] = {**_own(content, way), **entry}
+    return meant
 
 
-def _entry_of(client: Client, content: Mapping[str, Any]) -> Any:
-    place: Any = content
-    for key in client.within:
-        place = place.get(key, {}) if isinstance(place, dict) else {}
-    return place.get(SERVER) if isinstance(place, dict) else None
+def _parts(
+    content: Any, way: Sequence[str], entry: Entry
+) -> Iterator[tuple[Sequence[str], str, Any]]:
+    """Yield the members to write: what changes in our entry, or the whole of a new one."""
+    own = _own(content, way)
+    if not own:
+        yield way, SERVER, entry
+        return
+    for name, value in entry.items():
+        if own.get(name) != value:
+            yield (*way, SERVER), name, value
 
 
-def _others(client: Client, content: Mapping[str, Any]) -> Any:
-    """Return everything but our own entry; empty tables on the way to it count as none."""
-    copy = json.loads(json.dumps(content, default=str))
-    key = client.within[0]
-    if isinstance(copy.get(key), dict):
-        copy[key].pop(SERVER, None)
-        if not copy[key]:
-            del copy[key]
-    return copy
+def _own(content: Any, way: Sequence[str]) -> Entry:
+    """Return the entry that a command has already; what is of another form counts as none."""
+    found = _at(content, (*way, SERVER))
+    return found if isinstance(found, dict) and "command" in found else {}
 
 
-def _without_table(text: str, keys: tuple[str, ...]) -> str:
-    """Return the text without the table of that name and those inside it."""
-    name = r"\s*\.\s*".join(rf"(?:{re.escape(key)}|\"{re.escape(key)}\")" for key in keys)
-    own = re.compile(rf"\s*\[\s*{name}\s*(?:\.[^\]]*)?\]\s*(?:#.*)?")
-    kept: list[str] = []
-    inside = False
-    for line in text.splitlines(keepends=True):
-        if re.match(r"\s*\[", line) and (inside or own.fullmatch(line.rstrip("\r\n"))):
-            inside = own.fullmatch(line.rstrip("\r\n")) is not None
-        if not inside:
-            kept.append(line)
-    cut = "".join(kept)
-    return (
-        cut if len(kept) == len(text.splitlines()) else f"{cut.rstrip()}\n" if cut.strip() else ""
-    )
+def _stands(content: Any, way: Sequence[str], entry: Entry | None) -> bool:
+    found = _at(content, (*way, SERVER))
+    if entry is None:
+        return found is None
+    return isinstance(found, dict) and all(found.get(key) == one for key, one in entry.items())
 
 
-def _toml_table(within: tuple[str, ...], entry: Entry) -> str:
-    lines = [f"[{'.'.join((*within, SERVER))}]"]
-    lines += [f"{key} = {_toml_value(value)}" for key, value in entry.items()]
-    return "\n".join(lines) + "\n"
+def _at(content: Any, way: Sequence[str]) -> Any:
+    for key in way:
+        content = content.get(key) if isinstance(content, dict) else None
+    return content
 
 
-def _toml_value(value: Any) -> str:
-    """Return a text, a number or a list as TOML: a JSON text is a basic string there too."""
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml_value, value))}]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _way(client: Client, content: Any) -> tuple[str, ...]:
+    """Return the way to the servers; opencode 2 has one of its own, and reads the old one too."""
+    servers = _at(content, (*client.within, "servers"))
+    newer = isinstance(servers, dict) and all(isinstance(one, dict) for one in servers.values())
+    return (*client.within, "servers") if client.name == "opencode" and newer else client.within
+
+
+def _left_alone(path: Path, why: str) -> UsageError:
+    return UsageError(f"{path} {why}, so it was left alone. Enter by hand what --print shows.")
