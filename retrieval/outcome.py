@@ -5,11 +5,13 @@ from typing import Literal
 
 from shiyi.core.errors import (
     ConflictError,
+    ForbiddenError,
     HomeBusyError,
     IndexUnusableError,
     ModelUnavailableError,
     NotFoundError,
     ShiyiError,
+    TooManyError,
     UsageError,
 )
 
@@ -21,8 +23,8 @@ EXIT_CODES: Mapping[Outcome, int] = {
     "failed": ShiyiError.exit_code,
     "unavailable": ModelUnavailableError.exit_code,  # the notes name what is missing
 }
-_REFUSED = (ConflictError, NotFoundError, UsageError)
-_UNAVAILABLE = (HomeBusyError, IndexUnusableError, ModelUnavailableError)
+_REFUSED = (ConflictError, ForbiddenError, NotFoundError, UsageError)
+_UNAVAILABLE = (HomeBusyError, IndexUnusableError, ModelUnavailableError, TooManyError)
 
 
 def outcome_of(error: Exception) -> Outcome | None:

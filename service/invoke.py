@@ -62,9 +62,7 @@ def invoke(
     words are not captured yet; and whatever else the operation raises.
     """
     operation = find_operation(name)
-    own_scope = check_scope(session.settings.scope if scope is None else scope)
-    if permit is not OWNER:
-        permit.check(operation, own_scope, files=bool(path_fields(operation)))
+    own_scope = check_permit(operation, permit.scope_of(scope, session.settings.scope), permit)
     request = checked(operation, values)
     if permit.role is not None:
         _refuse_a_persons_word(request)
@@ -77,6 +75,14 @@ def invoke(
         if isinstance(request, Reading) and request.turn is not None and not request.maintenance:
             check_reading(session.store, own_scope, request.turn)
         return handler_of(operation)(session, own_scope, request)
+
+
+def check_permit(operation: Operation, scope: str, permit: Permit) -> str:
+    """Return the scope in which an operation may be done; raises ForbiddenError or UsageError."""
+    own = check_scope(scope)
+    if permit is not OWNER:
+        permit.check(operation, own, files=bool(path_fields(operation)))
+    return own
 
 
 def _refuse_secret_names(operation: Operation, request: BaseModel) -> None:

@@ -25,9 +25,20 @@ class Permit:
     scopes: frozenset[str] | None = None
     name: str = "owner"
 
+    @property
+    def sees_all(self) -> bool:
+        """Whether the whole home may be seen."""
+        return self.scopes is None
+
     def sees(self, scope: str) -> bool:
         """Tell whether there may be a scope of that name, as far as the holder is concerned."""
         return self.scopes is None or scope in self.scopes
+
+    def scope_of(self, named: str | None, default: str) -> str:
+        """Return the scope of a call: the one it names, else the only one that may be seen."""
+        if named is None and self.scopes is not None and len(self.scopes) == 1:
+            return next(iter(self.scopes))
+        return default if named is None else named
 
     def check(self, operation: Operation, scope: str, *, files: bool) -> None:
         """Raise ForbiddenError unless the operation may be done in the scope.
@@ -47,13 +58,14 @@ class Permit:
                 f"{self.role}."
             )
         if not operation.scoped:
-            self.check_whole(operation.name)
+            if not operation.partial:
+                self.check_whole(operation.name)
         elif not self.sees(scope):  # the same, whether there is such a scope or not
             raise ForbiddenError("This token is not for that scope.")
 
     def check_whole(self, what: str) -> None:
         """Raise ForbiddenError for a holder of single scopes; `what` is about the whole home."""
-        if self.scopes is not None:
+        if not self.sees_all:
             raise ForbiddenError(
                 f"{what} is about the whole home; this token is for single scopes."
             )

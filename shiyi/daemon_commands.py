@@ -4,6 +4,7 @@ import json
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -11,14 +12,16 @@ import click
 
 from shiyi.core.errors import DaemonError, HomeBusyError, UsageError
 from shiyi.core.settings import home_directory, load_settings
-from shiyi.service.daemon.client import Client
+from shiyi.service.daemon.client import GONE, Client
+from shiyi.service.daemon.listening import IPAddress, address_of, host_name
+from shiyi.service.tokens import FIRST_TOKEN_FILE
 
 _STOP = 15.0  # seconds
-_LOOK = 1.0  # seconds between two looks whether the port is still there
+_AGAIN = 0.2  # seconds until a daemon that has left is started again
 _EXPOSED = (
     "Exposed: every operation but those for the owner, to any machine that reaches this address "
-    "with a token, without encryption. Requests name it by that address, localhost or a --name; "
-    "others are refused."
+    "with a token, without encryption. Requests name it by the address{} or localhost; others are "
+    "refused."
 )
 _EXTENSIONS: tuple[str, ...] = (  # "module:function" of other doors in the daemon
     "shiyi.service.mcp.mount:routes",
@@ -32,9 +35,11 @@ def _home(command: Any) -> Any:
     return click.option("--model", hidden=True)(command)
 
 
-def _client(ctx: click.Context, home: str | None) -> Client:
-    place = home_directory(home or (ctx.find_root().obj or {}).get("home"))
-    return Client(place, load_settings(place))
+def _client(ctx: click.Context, home: str | None, **given: str | None) -> Client:
+    general = ctx.find_root().obj or {}
+    place = home_directory(home or general.get("home"))
+    chosen = {name: one or general.get(name) for name, one in given.items()}
+    return Client(place, load_settings(place, **chosen))
 
 
 def _say(text: str, content: dict[str, Any], *, as_json: bool) -> None:
@@ -88,7 +93,7 @@ def status(ctx: click.Context, /, home: str | None, *, as_json: bool, **_: Any) 
         return 1
     state = client.control("state")
     content |= {"pid": hello["pid"], "version": hello["version"], **state}
-    also = f", also at {state['url']}" if state["url"] else ""
+    also = f", also at {' and '.join(state['urls'])}" if state["urls"] else ""
     text = f"Process {hello['pid']} (version {hello['version']}) serves {client.home}{also}."
     _say(text, content, as_json=_as_json(ctx, as_json))
     return 0
@@ -172,48 +177,49 @@ def _is_alive(pid: int, client: Client) -> bool:
 @click.pass_context
 def serve(
     ctx: click.Context, /, home: str | None, port: int, bind: str, *, allow_remote: bool,
-    names: tuple[str, ...], **_: Any,
+    names: tuple[str, ...], scope: str | None, model: str | None,
 ) -> None:  # fmt: skip
     """Answer over HTTP on this machine, for tokens, until Ctrl-C.
 
-    The daemon of the home does it; this command keeps it there.
+    The daemon of the home does it, with the settings of this command, for as long as this command
+    runs. Several may run at once, each with a port of its own.
     """
-    import ipaddress
-
-    try:
-        loopback = ipaddress.ip_address(bind).is_loopback
-    except ValueError:
-        raise UsageError("--bind takes an IP address, such as 127.0.0.1.") from None
-    if not loopback and not allow_remote:
+    address = address_of(bind)
+    if not address.is_loopback and not allow_remote:
         raise UsageError(
             f"{bind} can be reached from other machines. With --allow-remote whoever can reach "
             "the port and has a token may ask, and what is said is not encrypted on the way."
         )
-    client = _client(ctx, home)
+    names = tuple(host_name(name) for name in names)
+    client = _client(ctx, home, scope=scope, model=model)
     if client.settings.daemon == "off":
         raise HomeBusyError('Serving needs the daemon, and the setting daemon is "off".')
-    client.start()  # whatever it is refused for, no port is to be closed
     for number in (signal.SIGTERM, signal.SIGINT):  # either is how it ends, and closes the port
         signal.signal(number, lambda *_: sys.exit(0))
-    try:
-        told = _listen(client, port, bind, names)
-        click.echo(f"Serving {client.home} at {told['url']}/v1/ (Ctrl-C ends it).")
-        click.echo(f"A token for reading and writing is in {told['token_file']}.")
-        if not loopback:
-            click.echo(_EXPOSED, err=True)
-        port = int(told["url"].rpartition(":")[2])
+    with client:
+        first = True
         while True:
-            time.sleep(_LOOK)
-            if client.running() is None:
-                _listen(client, port, bind, names)
-    finally:
-        with suppress(OSError, DaemonError):  # it has left already
-            client.close()  # a signal may have come in the middle of an answer
-            if client.running() is not None:
-                client.control("leave")
+            for url in _served(client, port, bind, names):
+                port = int(url.rpartition(":")[2])
+                if first:
+                    _say_where(client, url, address, names)
+                first = False
+            time.sleep(_AGAIN)
 
 
-def _listen(client: Client, port: int, bind: str, names: tuple[str, ...]) -> dict[str, Any]:
+def _served(client: Client, port: int, bind: str, names: tuple[str, ...]) -> Iterator[str]:
+    """Have the daemon serve until it leaves; yields the address."""
     client.start()
-    told: dict[str, Any] = client.control("listen", port=port, bind=bind, names=list(names))
-    return told
+    with suppress(TimeoutError, *GONE):  # whatever became of it, it is looked for again
+        for told in client.held("serve", port=port, bind=bind, names=list(names)):
+            if told is not None:
+                yield told["url"]
+
+
+def _say_where(client: Client, url: str, address: IPAddress, names: tuple[str, ...]) -> None:
+    where = ", every address of this machine" if address.is_unspecified else ""
+    click.echo(f"Serving {client.home} at {url}/v1/{where} (Ctrl-C ends it).")
+    click.echo(f"A token for reading and writing is in {client.home / FIRST_TOKEN_FILE}.")
+    if not address.is_loopback:
+        also = "".join(f", {name}" for name in names)
+        click.echo(_EXPOSED.format(also), err=True)

@@ -8,11 +8,9 @@ import json
 import os
 import secrets
 import socket
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from importlib import metadata
@@ -20,26 +18,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from filelock import FileLock, Timeout
-
 from shiyi.core.closable import Closable
 from shiyi.core.errors import (
     DaemonError,
-    HomeBusyError,
-    HomeUnwritableError,
     OutcomeUnknownError,
     ShiyiError,
     StoppedError,
     VersionSkewError,
 )
-from shiyi.core.files import expanded, owner_only
+from shiyi.core.files import expanded
 from shiyi.core.settings import Settings
-from shiyi.service.daemon.endpoint import API, LOG_FILE, SPAWN_LOCK, Endpoint, read_endpoint
+from shiyi.service.daemon.endpoint import API, LOG_FILE, Endpoint, read_endpoint
+from shiyi.service.daemon.starting import Starter
 from shiyi.service.invoke import path_fields, request_model
 from shiyi.service.refusal import error_from
 from shiyi.service.table.operations import Operation
-from shiyi.store.home import prepare_home
-from shiyi.store.lease import busy, is_held_by_program
+from shiyi.store.lease import busy
 
 if TYPE_CHECKING:
     from shiyi.indexer.reindex import Progress
@@ -50,7 +44,7 @@ _QUIET = 60.0  # seconds without a sign of life during a call
 _MODEL = 30.0  # seconds that a question waits for a model that is being loaded
 _TRY_AGAIN = 30.0  # seconds during which a lost call is repeated
 _POLL = 0.02
-_GONE = (ConnectionError, http.client.HTTPException, FileNotFoundError, EOFError)
+GONE = (ConnectionError, http.client.HTTPException, FileNotFoundError, EOFError)
 _LINES = "application/x-ndjson"
 
 
@@ -103,7 +97,7 @@ class Client(Closable):
         whatever the home is refused for.
         """
         deadline = time.monotonic() + _START
-        starter = _Starter(self.home)
+        starter = Starter(self.home)
         try:
             while True:
                 hello = self._reached()
@@ -156,7 +150,7 @@ class Client(Closable):
             except TimeoutError:
                 self._drop()
                 raise self._silent(operation) from None
-            except _GONE:
+            except GONE:
                 self._drop()
                 if not again and sent:
                     raise OutcomeUnknownError(
@@ -169,6 +163,23 @@ class Client(Closable):
     def control(self, what: str, **values: Any) -> Any:
         """Tell a daemon that runs to do something about itself; see `service/http/app.py`."""
         return self._answer(f"/v1/daemon/{what}", _encoded(values))
+
+    def held(self, what: str, **values: Any) -> Generator[Any, None, None]:
+        """Have the daemon do something for as long as this is read.
+
+        Yields what it answers, then None now and then; ends when the daemon leaves.
+        """
+        connection = self._here.connection
+        response = self._asked(f"/v1/daemon/{what}", _encoded(values), lines=True)
+        self._here.connection = None  # what else this thread asks has one of its own
+        try:
+            if response.headers.get_content_type() != _LINES:
+                raise error_from(json.loads(response.read())["error"])
+            for line in response:
+                yield json.loads(line)["answer"]
+        finally:
+            self._open.discard(connection)
+            connection.close()
 
     # What goes over the wire
 
@@ -192,7 +203,7 @@ class Client(Closable):
                 f"The daemon of {self.home} (process {endpoint.pid}) does not answer within "
                 f"{_CONNECT:.0f} s; nothing was sent. Let it go on, or end it, and try again."
             ) from None
-        except (*_GONE, OSError, ValueError):
+        except (*GONE, OSError, ValueError):
             connection.close()
             return None
         if hello.get("instance") != endpoint.instance:
@@ -213,10 +224,11 @@ class Client(Closable):
             )
         return dict(hello)
 
-    def _answer(
+    def _asked(
         self, path: str, body: bytes, lines: bool = False, passphrase: str | None = None
-    ) -> Any:
-        connection = self._here.connection
+    ) -> http.client.HTTPResponse:
+        """Send a request to the daemon that was reached."""
+        connection: http.client.HTTPConnection = self._here.connection
         asked = {"settings": asdict(self.settings), "wait": self._wait, "passphrase": passphrase}
         headers = {
             "Content-Type": "application/json",
@@ -225,7 +237,12 @@ class Client(Closable):
             **_secret(self._here.endpoint),
         }
         connection.request("POST", path, body, headers)
-        response = connection.getresponse()
+        return connection.getresponse()
+
+    def _answer(
+        self, path: str, body: bytes, lines: bool = False, passphrase: str | None = None
+    ) -> Any:
+        response = self._asked(path, body, lines, passphrase)
         if response.headers.get_content_type() == _LINES:
             told = self._told(response)
         else:
@@ -259,79 +276,6 @@ class Client(Closable):
             f"The daemon of {self.home} does not answer, so the outcome of `{operation.name}` is "
             "unknown. Look before doing it again."
         )
-
-
-class _Starter:
-    """Starts a daemon, unless somebody else is just doing that."""
-
-    def __init__(self, home: Path) -> None:
-        self._home = home
-        self._lock: FileLock | None = None
-        self._process: subprocess.Popen[bytes] | None = None
-        self.refused = False  # because somebody owned the home
-
-    def step(self) -> None:
-        """Take the next step; raises what the home, or its owner, is refused for."""
-        if self._lock is None:
-            self._take_lock()
-            return  # and look once more: whoever had the lock before has started one
-        if self._process is None:
-            self._process = spawn(self._home)
-            return
-        code = self._process.poll()
-        if code is None:
-            return
-        if code == HomeBusyError.exit_code:
-            # A daemon will tell where it is, or is just leaving; anybody else may stay for long.
-            self.refused = True
-            if is_held_by_program(self._home):
-                raise busy(self._home)
-            self._process = None
-            return
-        if code:
-            raise DaemonError(
-                f"The daemon of {self._home} ended at once (exit code {code}). Nothing was sent. "
-                f"Its log: {self._home / LOG_FILE}. SHIYI_DAEMON=off does without one."
-            )
-        self._process = None  # it came, had nothing to do, and left
-
-    def _take_lock(self) -> None:
-        try:
-            prepare_home(self._home, create=True)
-            lock = FileLock(self._home / SPAWN_LOCK, mode=0o600, timeout=0, thread_local=False)
-            with owner_only():
-                lock.acquire()
-        except Timeout:
-            return
-        except OSError as error:
-            if isinstance(error, ShiyiError):
-                raise
-            raise HomeUnwritableError(
-                f"The home {self._home} cannot be written ({error.strerror}); nothing was changed."
-            ) from None
-        self._lock = lock
-
-    def release(self) -> None:
-        """Let others start one."""
-        if self._lock is not None:
-            self._lock.release()
-
-
-def spawn(home: Path) -> "subprocess.Popen[bytes]":
-    """Start a daemon in a session of its own; it outlives us, and is no zombie when we stay."""
-    process = subprocess.Popen(  # noqa: S603 - ourselves
-        [sys.executable, "-P", "-m", "shiyi", "daemon", "run", "--home", os.fspath(home)],
-        cwd="/",
-        # A passphrase is sent with a call; a daemon that stays is not to hold one.
-        env={name: one for name, one in os.environ.items() if name != "SHIYI_PASSPHRASE"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        close_fds=True,
-    )
-    threading.Thread(target=process.wait, name="daemon's end", daemon=True).start()
-    return process
 
 
 class _UnixConnection(http.client.HTTPConnection):

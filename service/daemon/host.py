@@ -13,19 +13,18 @@ from typing import Any
 from pydantic import BaseModel
 
 from shiyi.core.closable import Closable
-from shiyi.core.errors import HomeBusyError, NotFoundError, StoppedError, TooManyError
+from shiyi.core.errors import HomeBusyError, NotFoundError, StoppedError
 from shiyi.core.settings import Settings
 from shiyi.service.daemon.jobs import Jobs
 from shiyi.service.daemon.lanes import Lanes
 from shiyi.service.daemon.loading import Loader, model_of, patience
 from shiyi.service.http.metrics import Metrics
-from shiyi.service.invoke import invoke
+from shiyi.service.invoke import check_permit, invoke
 from shiyi.service.permit import OWNER, Permit
-from shiyi.service.rates import Rates
+from shiyi.service.places import error_without_places, without_places
 from shiyi.service.session import Session, sent_passphrase
 from shiyi.service.table.operations import Operation, find_operation
 
-MOST_AT_ONCE = 8  # calls of one token
 _TELL = 0.1  # seconds between two reports of progress
 _GIVE_WAY = 0.02  # seconds that a job works before it lets others pass
 _MODELS = 4  # served at once
@@ -56,8 +55,7 @@ class Call:
 class Host(Closable):
     """One session and what works on it. Its methods may be called from any thread."""
 
-    def __init__(self, session: Session, *, rate: int = 0) -> None:
-        """Take the session. rate: how many calls a minute a token may make; 0 for any number."""
+    def __init__(self, session: Session) -> None:
         self.session = session
         session.served = True
         session.loader = Loader(session.load_encoder)
@@ -66,18 +64,24 @@ class Host(Closable):
         self._lanes = Lanes()
         self._sessions: dict[Settings, Session] = {}
         self._lock = threading.Lock()
-        self._rates = Rates(rate)
-        self._going: dict[str, int] = {}
         self._leaving = threading.Event()
+
+    def check(self, call: Call) -> None:
+        """Look whether a call may be done, before its values are there.
+
+        Raises NotFoundError for what is no operation of a home, UsageError for what can be no
+        scope, and ForbiddenError.
+        """
+        check_permit(_operation(call.operation), self._scope_of(call), call.permit)
 
     async def do(self, call: Call) -> BaseModel:
         """Do an operation and return what it answers.
 
-        Raises NotFoundError for what is no operation of a home, TooManyError, and whatever the
-        operation raises. A call that is cancelled may have been done all the same; a job ends.
+        Raises what `check` does, and whatever the operation raises. A call that is cancelled may
+        have been done all the same; a job ends.
         """
         operation = _operation(call.operation)
-        with self.metrics.call(operation.name), self._counted(call.permit):
+        with self.metrics.call(operation.name):
             try:
                 return await asyncio.wrap_future(self._begin(operation, call))
             except asyncio.CancelledError:
@@ -87,7 +91,7 @@ class Host(Closable):
     def do_now(self, call: Call) -> BaseModel:
         """Do as `do`, for a thread that is none of the event loop's."""
         operation = _operation(call.operation)
-        with self.metrics.call(operation.name), self._counted(call.permit):
+        with self.metrics.call(operation.name):
             return self._begin(operation, call).result()
 
     def open(self, *, create: bool) -> "Future[None]":
@@ -133,8 +137,7 @@ class Host(Closable):
         return self._waiting(operation, call)
 
     def _quick(self, operation: Operation, call: Call) -> BaseModel:
-        session = self._session(call.settings)
-        return invoke(session, operation.name, call.values, scope=call.scope, permit=call.permit)
+        return _invoked(self._session(call.settings), operation, call)
 
     def _waiting(self, operation: Operation, call: Call) -> "Future[BaseModel]":
         """Do a call that asks again when it could not have the model, beside the lanes."""
@@ -208,13 +211,11 @@ class Host(Closable):
         sent_passphrase.set(call.passphrase)  # of this job's own context
         building = session.indexes.building() if session.is_open else nullcontext()
         with patience(), building:
-            return invoke(
-                session, operation.name, call.values, scope=call.scope, permit=call.permit
-            )
+            return _invoked(session, operation, call)
 
     def _scope_of(self, call: Call) -> str:
         settings = call.settings or self.session.settings
-        return settings.scope if call.scope is None else call.scope
+        return call.permit.scope_of(call.scope, settings.scope)
 
     def _follow(self, session: Session, scope: str | None) -> None:
         """Keep the live index up with what a job writes, so that no search has to."""
@@ -247,35 +248,16 @@ class Host(Closable):
         found.loader = Loader(found.load_encoder)
         return found
 
-    def _counted(self, permit: Permit) -> "_Counted":
-        if permit.role is not None:
-            self._rates.count(permit.name)
-        return _Counted(self._going, self._lock, permit)
 
-
-class _Counted:
-    """One call of a token among those that it has going."""
-
-    def __init__(self, going: dict[str, int], lock: threading.Lock, permit: Permit) -> None:
-        self._going, self._lock, self._permit = going, lock, permit
-
-    def __enter__(self) -> None:
-        if self._permit.role is None:
-            return
-        with self._lock:
-            if self._going.get(self._permit.name, 0) >= MOST_AT_ONCE:
-                raise TooManyError(
-                    f"This token has {MOST_AT_ONCE} calls going already; wait for one of them."
-                )
-            self._going[self._permit.name] = self._going.get(self._permit.name, 0) + 1
-
-    def __exit__(self, *_: object) -> None:
-        if self._permit.role is None:
-            return
-        with self._lock:
-            self._going[self._permit.name] -= 1
-            if not self._going[self._permit.name]:
-                del self._going[self._permit.name]
+def _invoked(session: Session, operation: Operation, call: Call) -> BaseModel:
+    """Do an operation; a token is told nothing of the machine."""
+    do = partial(invoke, session, operation.name, call.values, scope=call.scope, permit=call.permit)
+    if call.permit.role is None:
+        return do()
+    try:
+        return without_places(do(), session.home)
+    except Exception as error:  # noqa: BLE001 - raised again, but for what a token is not told
+        raise error_without_places(error, session.home) from None
 
 
 def _operation(name: str) -> Operation:

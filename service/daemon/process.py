@@ -10,22 +10,22 @@ import logging
 import os
 import secrets
 import signal
-import socket
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from importlib import metadata
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
 
-import uvicorn
-from starlette.routing import BaseRoute
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from shiyi.core.closable import Closable
-from shiyi.core.errors import HomeDamagedError, NotFoundError, UsageError
+from shiyi.core.errors import NotFoundError
 from shiyi.core.files import owner_only
 from shiyi.core.settings import load_settings
 from shiyi.service.daemon.endpoint import (
@@ -33,39 +33,29 @@ from shiyi.service.daemon.endpoint import (
     HAS_SOCKETS,
     LOG_FILE,
     Endpoint,
-    check_port,
     read_endpoint,
     remove_endpoint,
     socket_path,
     write_endpoint,
 )
 from shiyi.service.daemon.host import Host
+from shiyi.service.daemon.listening import LOOPBACK, tcp_socket, unix_socket
+from shiyi.service.daemon.ports import Ports
+from shiyi.service.daemon.servers import Servers
 from shiyi.service.http.app import Identity, make_app
 from shiyi.service.http.guard import App, Guard, bearer, for_owner
-from shiyi.service.permit import OWNER, Permit
+from shiyi.service.http.intake import Intake
+from shiyi.service.permit import OWNER
 from shiyi.service.session import Session
-from shiyi.service.tokens import first_token, permit_of
 from shiyi.store.home import prepare_home
 from shiyi.store.lease import DAEMON, Lease
 
-_DRAIN = 5  # seconds that calls have to end when the daemon is asked to leave
 _GRACE = 3  # seconds after which jobs are interrupted then
 _LOOK = 0.5  # seconds between two looks at whether to stay
 _LOG_BYTES, _LOGS = 1 << 20, 3
 _SWITCH = 0.001  # seconds: a job gives the interpreter to a question as soon as that
-_BACKLOG = 2048
-LOOPBACK = "127.0.0.1"
 Extension = Callable[["Daemon"], Sequence[BaseRoute]]
 log = logging.getLogger("shiyi.daemon")
-
-
-class _Server(uvicorn.Server):
-    """A server that leaves signals to the daemon."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave them alone."""
-        yield
 
 
 class Daemon(Closable):
@@ -82,16 +72,16 @@ class Daemon(Closable):
         self._lease = Lease(home, DAEMON)
         self.instance = secrets.token_hex(16)
         self.identity = Identity(os.getpid(), self.instance, metadata.version("shiyi"), API)
-        self.host = Host(Session(home, lease=self._lease), rate=self.settings.token_rate)
+        self.host = Host(Session(home, lease=self._lease))
         self._leaving = asyncio.Event()
-        self._servers: list[tuple[_Server, asyncio.Task[None]]] = []
-        self._port: tuple[_Server, str] | None = None  # the TCP port and its address
-        self._opening = asyncio.Lock()  # that port
+        self._servers = Servers()
+        self._ports = Ports(home, self.host, self._servers, self._leaving)
         self._socket: Path | None = None
         self._inode = 0
         self.stays: list[Callable[[], bool]] = []  # what keeps it from leaving when idle
         routes = [route for extension in extensions for route in extension(self)]
-        self.app: App = make_app(self.host, self.identity, self._control, routes=routes)
+        routes.append(Route("/v1/daemon/serve", self._hold_port, methods=["POST"]))
+        self.app: App = Intake(make_app(self.host, self.identity, self._control, routes=routes))
 
     def close(self) -> None:
         """Give the home up."""
@@ -115,33 +105,9 @@ class Daemon(Closable):
             log.info("leaving")
             remove_endpoint(self.home, self.instance)
             interrupting = loop.call_later(_GRACE, self.host.interrupt)
-            await self._stop_listening()
+            await self._servers.stop()
             interrupting.cancel()
             self._remove_socket()
-
-    async def listen(
-        self, port: int = 0, bind: str = LOOPBACK, names: Sequence[str] = ()
-    ) -> dict[str, Any]:
-        """Also answer at a TCP port, for holders of a token; return its address.
-
-        A second time it stays where it is. Raises UsageError when the port is taken.
-        """
-        async with self._opening:
-            if self._port is None:
-                self._port = await self._listen(port, bind, names)
-                log.info("also listening at a TCP port")
-        return {"url": self._port[1], "token_file": str(first_token(self.home))}
-
-    async def _listen(self, port: int, bind: str, names: Sequence[str]) -> tuple[_Server, str]:
-        with _taken(bind, port):
-            listener = _tcp_socket(bind, port)
-        port = listener.getsockname()[1]
-        own = [bind, LOOPBACK, *(["::1"] if ":" in bind else []), "localhost", *names]
-        hosts = [f"{_in_url(name)}:{port}" for name in own]
-        guarded = Guard(self.app, hosts=hosts, keys=[bearer(self._permit_of)])
-        server = self._serve(guarded, listener)
-        await self._started()
-        return server, f"http://{_in_url(bind)}:{port}"
 
     async def listen_beside(self, app: App, port: int, root: str) -> str:
         """Also answer with another app at a loopback port of its own; return its address.
@@ -149,25 +115,20 @@ class Daemon(Closable):
         The app looks for its own keys, and its bodies may be forms, everywhere below `root`.
         Raises UsageError when the port is taken.
         """
-        with _taken(LOOPBACK, port):
-            listener = _tcp_socket(LOOPBACK, port)
+        listener = tcp_socket(LOOPBACK, port)
         port = listener.getsockname()[1]
         hosts = [f"{name}:{port}" for name in (LOOPBACK, "localhost")]
-        self._serve(Guard(app, hosts=hosts, keys=[], forms=[root], free=[root]), listener)
-        await self._started()
+        guard = Guard(Intake(app), hosts=hosts, keys=[], forms=[root], free=[root])
+        await self._servers.serve(guard, listener)
         return f"http://{LOOPBACK}:{port}"
 
     def is_leaving(self) -> bool:
         """Tell whether it was asked to leave."""
         return self._leaving.is_set()
 
-    async def leave_port(self) -> dict[str, Any]:
-        """Answer at the TCP port no more."""
-        if self._port is not None:
-            self._port[0].should_exit = True
-            self._port = None
-            log.info("not at the TCP port any more")
-        return {}
+    async def _hold_port(self, request: Request) -> Response:
+        """Answer at a TCP port for as long as the owner wants it."""
+        return await self._ports.hold(self.app, request)
 
     async def _control(self, what: str, values: Mapping[str, Any]) -> dict[str, Any]:
         """Do what a client of the owner wants done about the daemon."""
@@ -178,68 +139,29 @@ class Daemon(Closable):
             create = bool(values.get("create"))
             await asyncio.wrap_future(self.host.open(create=create))
             return {}
-        if what == "leave":
-            return await self.leave_port()
-        if what == "listen":
-            names = values.get("names", [])
-            if not isinstance(names, list):
-                raise UsageError("The names of a host are a list.")
-            return await self.listen(
-                check_port(values.get("port", 0)), str(values.get("bind", LOOPBACK)),
-                [str(name) for name in names],
-            )  # fmt: skip
         if what == "state":
-            url = None if self._port is None else self._port[1]
             jobs = [asdict(job) for job in self.host.jobs.all() if job.is_open]
-            return {"url": url, "idle": round(self.host.idle_for(), 1), "jobs": jobs}
-        raise NotFoundError("A daemon can stop, listen, leave its port, or tell its state.")
-
-    def _permit_of(self, secret: str) -> Permit | None:
-        try:
-            return permit_of(self.home, secret)
-        except (HomeDamagedError, OSError):
-            log.warning("the file of tokens cannot be read, so no token holds")
-            return None
+            return {"urls": self._ports.urls, "idle": round(self.host.idle_for(), 1), "jobs": jobs}
+        raise NotFoundError("A daemon can open its home, stop, serve, or tell its state.")
 
     async def _listen_for_owner(self) -> None:
         if HAS_SOCKETS and self.settings.daemon_socket == "on":
             self._socket = socket_path(self.home)
             self._socket.unlink(missing_ok=True)
-            listener = _unix_socket(self._socket)
+            listener = unix_socket(self._socket)
             self._inode = self._socket.stat().st_ino
-            self._serve(for_owner(self.app), listener)
+            app: App = for_owner(self.app)
             address, secret = str(self._socket), ""
         else:
-            listener, secret = _tcp_socket(LOOPBACK, 0), secrets.token_urlsafe(32)
+            listener, secret = tcp_socket(LOOPBACK, 0), secrets.token_urlsafe(32)
             address = f"{LOOPBACK}:{listener.getsockname()[1]}"
             owner = bearer(lambda given: OWNER if _same(given, secret) else None)
-            self._serve(Guard(self.app, hosts=[address], keys=[owner]), listener)
-        await self._started()
+            app = Guard(self.app, hosts=[address], keys=[owner])
+        await self._servers.serve(app, listener, owner=True)
         one = self.identity
         write_endpoint(
             self.home, Endpoint(one.pid, address, one.instance, one.version, one.api, secret)
         )
-
-    async def _started(self) -> None:
-        """Wait until everything that is to listen does."""
-        while not all(server.started for server, _ in self._servers):  # noqa: ASYNC110
-            await asyncio.sleep(0.001)
-
-    def _serve(self, app: App, listener: socket.socket) -> _Server:
-        config = uvicorn.Config(
-            app, log_config=None, access_log=False, lifespan="off", http="h11", ws="none",
-            loop="asyncio", server_header=False, date_header=False, proxy_headers=False,
-            timeout_graceful_shutdown=_DRAIN, backlog=_BACKLOG, timeout_keep_alive=3600,
-        )  # fmt: skip
-        server = _Server(config)
-        task = asyncio.create_task(server.serve(sockets=[listener]))
-        self._servers.append((server, task))
-        return server
-
-    async def _stop_listening(self) -> None:
-        for server, _ in self._servers:
-            server.should_exit = True
-        await asyncio.wait([task for _, task in self._servers], timeout=_DRAIN + 1)
 
     def _remove_socket(self) -> None:
         with contextlib.suppress(OSError):
@@ -248,7 +170,7 @@ class Daemon(Closable):
 
     def _is_idle(self) -> bool:
         most = self.settings.daemon_idle
-        if not most or self._port is not None or self.host.idle_for() < most:
+        if not most or self._ports.urls or self.host.idle_for() < most:
             return False
         return not any(stays() for stays in self.stays)
 
@@ -303,41 +225,3 @@ def _note(kind: type[BaseException], trace: Any) -> None:
 
 def _same(a: str, b: str) -> bool:
     return secrets.compare_digest(a.encode("utf-8", "surrogatepass"), b.encode("ascii"))
-
-
-def _in_url(name: str) -> str:
-    """Return a host's name or address as it stands in an address."""
-    return f"[{name}]" if ":" in name else name
-
-
-def _unix_socket(path: Path) -> socket.socket:
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    with owner_only():
-        listener.bind(str(path))
-    path.chmod(0o600)
-    return listener
-
-
-def _tcp_socket(bind: str, port: int) -> socket.socket:
-    """Return a bound socket; the protocol is named, else asyncio leaves Nagle's delay on."""
-    family = socket.AF_INET6 if ":" in bind else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    if os.name == "posix":
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((bind, port))
-    except BaseException:
-        listener.close()
-        raise
-    return listener
-
-
-@contextlib.contextmanager
-def _taken(bind: str, port: int) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, OverflowError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "no such port"
-        raise UsageError(
-            f"{bind}:{port} cannot be listened at ({reason}); choose another --port."
-        ) from None

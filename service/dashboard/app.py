@@ -28,7 +28,7 @@ from shiyi.service.dashboard.pages import OF_ONE, READERS
 from shiyi.service.dashboard.peer import is_of_another
 from shiyi.service.dashboard.words import Words, words_for
 from shiyi.service.dashboard.writes import WRITERS, read_form
-from shiyi.service.http.app import failure
+from shiyi.service.http.refusals import failure
 
 _POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "

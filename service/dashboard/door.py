@@ -12,12 +12,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from shiyi.core.errors import ForbiddenError
 from shiyi.service.daemon.endpoint import check_port
 from shiyi.service.daemon.host import Call
 from shiyi.service.dashboard.asking import Backing
 from shiyi.service.dashboard.entry import CODE_SECONDS, ROOT, Entries
-from shiyi.service.http.app import failure, json_object, permit_of
+from shiyi.service.http.app import check_owner, json_object
+from shiyi.service.http.refusals import failure
 from shiyi.service.permit import Permit
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ class Door:
     async def invite(self, request: Request) -> Response:
         """Return an address that opens the dashboard once; only the owner is invited."""
         try:
-            if permit_of(request.scope).role is not None:
-                raise ForbiddenError("Only the owner of the home may do this.")  # noqa: TRY301
+            check_owner(request)
             given = await json_object(request)
             port, scope = check_port(given.get("port", 0)), given.get("scope")
             async with self._opening:

@@ -8,6 +8,7 @@ from shiyi.lifecycle.backups import due
 from shiyi.service import requests as ask
 from shiyi.service import responses as answer
 from shiyi.service.diagnosis import examine, scope_status
+from shiyi.service.permit import current_permit
 from shiyi.service.session import Session
 from shiyi.store.migrations import SCHEMA_VERSION
 
@@ -15,20 +16,20 @@ from shiyi.store.migrations import SCHEMA_VERSION
 def handle_status(session: Session, _: str, request: ask.StatusRequest) -> answer.StatusResult:
     """Say how the home stands, without loading the model."""
     del request
-    store = session.store
+    store, permit = session.store, current_permit()
     problem = session.model_problem()
     notes = [f"Keywords only: {problem}"] if problem else []
-    notes += session.lost()
-    waiting = due(store, session.settings.backup_days)
-    notes += [waiting] if waiting else []
+    if permit.sees_all:
+        waiting = due(store, session.settings.backup_days)
+        notes += [*session.lost(), *([waiting] if waiting else [])]
     return answer.StatusResult(
         home=str(store.home),
         version=metadata.version("shiyi"),
-        last_change=store.last_seq,
+        last_change=store.last_seq if permit.sees_all else None,
         model=session.settings.model,
         mode="keyword" if problem else "hybrid",
-        daemon=os.getpid() if session.served else None,
-        scopes=[scope_status(store, scope) for scope in store.scopes()],
+        daemon=os.getpid() if session.served and permit.role is None else None,
+        scopes=[scope_status(store, scope) for scope in store.scopes() if permit.sees(scope)],
         notes=notes,
     )
 

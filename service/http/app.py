@@ -5,7 +5,7 @@
     GET  /v1/openapi.json     the description of all this
     GET  /healthz, /readyz    alive; the home can be read
     GET  /metrics             counters for Prometheus, without content
-    POST /v1/daemon/<what>    stop, listen, leave: for the owner only
+    POST /v1/daemon/<what>    about the daemon itself: for the owner only
 
 Errors are `{"error": {code, message, field}}` and never hold a value. With `Accept:
 application/x-ndjson` a job tells its progress, one object a line, before its answer.
@@ -25,19 +25,16 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
-from shiyi.core.errors import (
-    ForbiddenError,
-    NotFoundError,
-    ShiyiError,
-    TooManyError,
-    UsageError,
-)
+from shiyi.core.errors import ForbiddenError, NotFoundError, ShiyiError, UsageError
 from shiyi.core.settings import Settings
 from shiyi.core.strictjson import STRICT_DECODER
+from shiyi.retrieval.packing import Budgeted
 from shiyi.service.answers import as_json, is_budgeted, packed
 from shiyi.service.daemon.host import Call, Host
-from shiyi.service.http.guard import PERMIT, Scope, media_type
+from shiyi.service.http.guard import PERMIT, SETTINGS, Scope, media_type
+from shiyi.service.http.intake import LONG
 from shiyi.service.http.openapi import openapi
+from shiyi.service.http.refusals import Refused, failure
 from shiyi.service.invoke import request_model
 from shiyi.service.permit import OWNER, Permit
 from shiyi.service.refusal import refusal_of
@@ -48,12 +45,6 @@ _JSON = "application/json"
 _MOST_BYTES = 1 << 20
 _MOST_WORDS = 64 << 20  # where the words themselves are sent, as much as a command takes
 _HEARTBEAT = 2.0  # seconds
-_STATUS = {
-    "usage": 400, "not_found": 404, "conflict": 409, "forbidden": 403, "too_many": 429,
-    "home": 404, "busy": 503, "unwritable": 507, "model_unavailable": 503, "model_loading": 503,
-    "index_unusable": 503, "stopped": 503, "too_large": 413,
-}  # fmt: skip
-_MISSED = 412  # an If-Match that does not hold
 Control = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 
 
@@ -101,22 +92,19 @@ def permit_of(scope: Scope) -> Permit:
     return permit
 
 
-def failure(error: Exception, *, if_match: bool = False) -> Response:
-    """Return the answer that tells of an error."""
-    told = refusal_of(error)
-    status = _STATUS.get(told.code, 500)
-    if if_match and told.code == "conflict":
-        status = _MISSED
-    wait = error.wait if isinstance(error, TooManyError) else 1
-    headers = {"Retry-After": str(wait)} if status in {429, 503} else None
-    return JSONResponse({"error": told.as_json()}, status, headers)
+def check_owner(request: Request) -> None:
+    """Raise ForbiddenError for whoever is not the owner of the home."""
+    if permit_of(request.scope).role is not None:
+        raise ForbiddenError("Only the owner of the home may do this.")
 
 
-async def _no_route(_: Request, error: Exception) -> Response:
+async def _no_route(request: Request, error: Exception) -> Response:
+    del request
     assert isinstance(error, HTTPException)
     code = "not_found" if error.status_code == HTTPStatus.NOT_FOUND else "usage"
-    told = {"code": code, "message": "There is nothing at this address.", "field": None}
-    return JSONResponse({"error": told}, error.status_code, error.headers)
+    answer = Refused(error.status_code, code, "There is nothing at this address.").answer()
+    answer.headers.update(error.headers or {})
+    return answer
 
 
 class _Door:
@@ -126,18 +114,20 @@ class _Door:
         self._host, self._identity, self._control = host, identity, control
 
     async def hello(self, request: Request) -> Response:
-        """Say who answers."""
+        """Say who answers, and a token what it may do."""
         try:
-            permit_of(request.scope)
+            permit = permit_of(request.scope)
         except ForbiddenError as error:
             return failure(error)
         one = self._identity
         store = self._host.session.store if self._host.session.is_open else None
-        home_id = store.home_id if store else None
-        return JSONResponse(
-            {"pid": one.pid, "instance": one.instance, "version": one.version, "api": one.api,
-             "home_id": home_id}
-        )  # fmt: skip
+        told: dict[str, Any] = {
+            "version": one.version, "api": one.api, "home_id": store.home_id if store else None
+        }  # fmt: skip
+        if permit.role is None:
+            return JSONResponse(told | {"pid": one.pid, "instance": one.instance})
+        scopes = None if permit.scopes is None else sorted(permit.scopes)
+        return JSONResponse(told | {"role": permit.role, "scopes": scopes})
 
     async def describe(self, request: Request) -> Response:
         """Return the OpenAPI description."""
@@ -171,8 +161,7 @@ class _Door:
     async def control(self, request: Request) -> Response:
         """Do something about the daemon itself."""
         try:
-            if permit_of(request.scope).role is not None:
-                raise ForbiddenError("Only the owner of the home may do this.")  # noqa: TRY301
+            check_owner(request)
             values = await json_object(request)
             answer = await self._control(request.path_params["what"], values)
         except Exception as error:  # noqa: BLE001 - told in the one shape
@@ -185,24 +174,26 @@ class _Door:
         try:
             operation = _operation(request.path_params["operation"])
             permit = permit_of(request.scope)
-            mine = _mine(request) if permit is OWNER else None
+            call = Call(
+                operation=operation.name, values={}, permit=permit,
+                scope=request.query_params.get("scope"), settings=request.scope.get(SETTINGS),
+            )  # fmt: skip
+            mine = of_client(request) if permit is OWNER else None
+            if mine is not None:
+                call.settings, call.wait, call.passphrase = mine
+            self._host.check(call)
             values = await json_object(
                 request, most=_MOST_WORDS if _takes_words(operation) else _MOST_BYTES
             )
-            values = _with_headers(operation, values, request)
+            call.values = _with_headers(operation, values, request)
             if mine is None and is_budgeted(operation):
                 values.setdefault("format", "json")
-            call = Call(
-                operation=operation.name, values=values, permit=permit,
-                scope=request.query_params.get("scope"),
-            )  # fmt: skip
-            if mine is not None:
-                call.settings, call.wait, call.passphrase = mine
-            form = _packed if mine is not None else as_json
+            form = _packed if mine is not None else _markdown if _is_read(call) else as_json
             if LINES in request.headers.get("accept", ""):
                 return StreamingResponse(_lines(self._host, call, form, request), media_type=LINES)
             answer = await self._host.do(call)
-            return Response(form(answer), headers=_headers(answer), media_type=_JSON)
+            kind = "text/markdown" if form is _markdown else _JSON
+            return Response(form(answer), headers=_headers(answer), media_type=kind)
         except ClientDisconnect:
             return Response(status_code=400)
         except Exception as error:  # noqa: BLE001 - told in the one shape
@@ -243,11 +234,21 @@ def _last(task: "asyncio.Future[BaseModel]", form: Callable[[BaseModel], str]) -
     if isinstance(error, Exception):
         return json.dumps({"error": refusal_of(error).as_json()}) + "\n"
     text = form(task.result())
-    return f"{text}\n" if form is _packed else f'{{"answer": {_one_line(text)}}}\n'
+    if form is _packed:
+        return f"{text}\n"
+    told = text if form is _markdown else json.loads(text)
+    return json.dumps({"answer": told}, ensure_ascii=False) + "\n"
 
 
-def _one_line(text: str) -> str:
-    return json.dumps(json.loads(text), ensure_ascii=False)
+def _is_read(call: Call) -> bool:
+    """Tell whether the answer is wanted as people read it."""
+    operation = find_operation(call.operation)
+    return is_budgeted(operation) and call.values.get("format") != "json"
+
+
+def _markdown(answer: BaseModel) -> str:
+    assert isinstance(answer, Budgeted)
+    return answer.text
 
 
 def _packed(answer: BaseModel) -> str:
@@ -267,7 +268,7 @@ def _takes_words(operation: Operation) -> bool:
     return any((one.json_schema_extra or {}) == {"cli": "words"} for one in fields)
 
 
-def _mine(request: Request) -> tuple[Settings, float, str | None] | None:
+def of_client(request: Request) -> tuple[Settings, float, str | None] | None:
     """Return what our own client sends along: its settings, how long it waits, and a passphrase."""
     told = request.headers.get("shiyi-client")
     if told is None:
@@ -287,14 +288,16 @@ async def json_object(request: Request, *, most: int = _MOST_BYTES) -> dict[str,
     """
     if media_type(request.headers) != _JSON:
         raise UsageError("The body is a JSON object, with Content-Type: application/json.")
-    parts, size = [], 0
+    body = bytearray()
     async for part in request.stream():
-        size += len(part)
-        if size > most:
+        body += part
+        if len(body) > most:
             raise TooLargeError(f"The body of this operation has at most {most} bytes.")
-        parts.append(part)
     try:
-        values = STRICT_DECODER.decode(b"".join(parts).decode("utf-8"))
+        if len(body) > LONG:  # others are answered meanwhile
+            values = await asyncio.to_thread(_decoded, body)
+        else:
+            values = _decoded(body)
     except UsageError:
         raise
     except (ValueError, RecursionError):
@@ -302,6 +305,10 @@ async def json_object(request: Request, *, most: int = _MOST_BYTES) -> dict[str,
     if not isinstance(values, dict):
         raise UsageError("The body is a JSON object: the request's names and values.")
     return values
+
+
+def _decoded(body: bytearray) -> Any:
+    return STRICT_DECODER.decode(body.decode("utf-8"))
 
 
 def _with_headers(operation: Operation, values: dict[str, Any], request: Request) -> dict[str, Any]:

@@ -4,13 +4,17 @@ A loopback port is open to every program and every web page of the machine, so n
 granted: exact Host and Origin, no cross-site request, a bearer token, and no CORS header ever.
 """
 
-import json
 from collections.abc import Awaitable, Callable, Collection, MutableMapping, Sequence
-from http import HTTPStatus
+from contextlib import AbstractContextManager, ExitStack
+from ipaddress import ip_address
 from typing import Any
 
 from starlette.datastructures import Headers
 
+from shiyi.core.errors import TooManyError
+from shiyi.core.settings import Settings
+from shiyi.service.daemon.listening import in_url
+from shiyi.service.http.refusals import Refused, failure
 from shiyi.service.permit import OWNER, Permit
 
 Scope = MutableMapping[str, Any]
@@ -18,7 +22,10 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Key = Callable[[Scope, Headers], Permit | None]
+Count = Callable[[str], AbstractContextManager[None]]
 PERMIT = "shiyi.permit"
+SETTINGS = "shiyi.settings"
+_HTTP = "http://"
 _MOST_DIGITS = 12  # of a length that is meant
 MOST_BYTES = 65 << 20  # of any body; most routes take less
 OPEN = frozenset({"/healthz", "/readyz"})  # they say yes or no, and nothing else
@@ -34,9 +41,12 @@ class Guard:
     """Lets in who may come in, with the permit under `scope[PERMIT]`.
 
     hosts: the exact `name:port` under which the port is addressed.
+    everywhere: it listens at every address of the machine, and may be addressed by any of them.
     keys: what may open, tried in turn; the first is usually the bearer token.
+    count: counts a call of the holder of that name, before anything of its body is read.
     forms: beginnings of paths whose bodies are forms of our own pages, not JSON.
     free: beginnings of paths that look for the key themselves; none may change anything before.
+    note: told the code of each refusal.
     """
 
     def __init__(
@@ -44,14 +54,18 @@ class Guard:
         app: App,
         *,
         hosts: Collection[str],
+        everywhere: bool = False,
         keys: Sequence[Key],
+        count: Count | None = None,
         forms: Sequence[str] = (),
         free: Sequence[str] = (),
+        note: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._app = app
         self._hosts = frozenset(host.lower() for host in hosts)
-        self._origins = frozenset(f"http://{host}" for host in self._hosts)
+        self._everywhere = everywhere
         self._keys, self._forms, self._free = tuple(keys), tuple(forms), tuple(free)
+        self._count, self._note = count, note
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -59,38 +73,55 @@ class Guard:
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
             return
+        send = _hardened(send)
         headers = Headers(scope=scope)
-        refused = self._strange(headers) or self._unfit(scope, headers)
+        refused = self._strange(scope, headers) or self._unfit(scope, headers)
         if refused is None:
-            permit = next((one for key in self._keys if (one := key(scope, headers))), None)
-            scope[PERMIT] = permit
-            path = scope["path"]
-            if permit is None and path not in OPEN and not path.startswith(self._free or ("\0",)):
-                refused = (401, "unauthorized", "Send the token: Authorization: Bearer …")
+            refused = self._unknown(scope, headers)
         if refused is not None:
-            await refuse(send, *refused)
+            self._note(refused.code)
+            await refused.answer()(scope, receive, send)
             return
-        await self._app(scope, receive, _hardened(send))
+        with ExitStack() as counted:
+            permit = scope[PERMIT]
+            try:
+                if self._count is not None and permit is not None:
+                    counted.enter_context(self._count(permit.name))
+            except TooManyError as error:
+                self._note(error.code)
+                await failure(error)(scope, receive, send)
+                return
+            await self._app(scope, receive, send)
 
-    def _strange(self, headers: Headers) -> tuple[int, str, str] | None:
-        """Refuse what was not addressed to us, or comes from another page."""
-        hosts = headers.getlist("host")
-        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            return 421, "host", "This is not the host that serves that name."
-        if any(origin not in self._origins for origin in headers.getlist("origin")):
-            return 403, "origin", "Other pages may not ask this service."
-        sites = headers.getlist("sec-fetch-site")
-        if any(site not in {"none", "same-origin"} for site in sites):
-            return 403, "origin", "Other pages may not ask this service."
+    def _unknown(self, scope: Scope, headers: Headers) -> Refused | None:
+        """Look for the permit, and refuse who has none where one is needed."""
+        permit = next((one for key in self._keys if (one := key(scope, headers))), None)
+        scope[PERMIT] = permit
+        path = scope["path"]
+        if permit is None and path not in OPEN and not path.startswith(self._free or ("\0",)):
+            return Refused(401, "unauthorized", "Send the token: Authorization: Bearer …")
         return None
 
-    def _unfit(self, scope: Scope, headers: Headers) -> tuple[int, str, str] | None:
+    def _strange(self, scope: Scope, headers: Headers) -> Refused | None:
+        """Refuse what was not addressed to us, or comes from another page."""
+        known = self._hosts | (_reached(scope) if self._everywhere else frozenset())
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or hosts[0].lower() not in known:
+            return Refused(421, "host", "This is not the host that serves that name.")
+        origins = headers.getlist("origin")
+        sites = headers.getlist("sec-fetch-site")
+        from_us = all(one.startswith(_HTTP) and one[len(_HTTP) :] in known for one in origins)
+        if not from_us or any(site not in {"none", "same-origin"} for site in sites):
+            return Refused(403, "origin", "Other pages may not ask this service.")
+        return None
+
+    def _unfit(self, scope: Scope, headers: Headers) -> Refused | None:
         """Refuse bodies of a wrong type or size."""
         length = headers.get("content-length", "0")
         if not length.isdecimal() or not length.isascii() or len(length) > _MOST_DIGITS:
-            return 400, "usage", "Content-Length is no number."
+            return Refused(400, "usage", "Content-Length is no number.")
         if int(length) > MOST_BYTES:
-            return 413, "too_large", f"A body has at most {MOST_BYTES} bytes."
+            return Refused(413, "too_large", f"A body has at most {MOST_BYTES} bytes.")
         if scope["method"] in {"GET", "HEAD"}:
             return None
         kind = media_type(headers)
@@ -98,23 +129,26 @@ class Guard:
             fits = kind in {"application/x-www-form-urlencoded", "application/json"}
         else:
             fits = kind == "application/json"
-        return None if fits else (415, "content_type", "The body is JSON: application/json.")
+        return None if fits else Refused(415, "content_type", "The body is JSON: application/json.")
+
+
+def _reached(scope: Scope) -> frozenset[str]:
+    """Return the address of this machine at which a request has come in.
+
+    No page of another name is there: whoever says the address itself was led by no name.
+    """
+    host, port = scope.get("server") or ("", None)
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return frozenset()
+    plain = getattr(address, "ipv4_mapped", None) or address
+    return frozenset({f"{in_url(str(plain))}:{port}"})
 
 
 def media_type(headers: Headers) -> str:
     """Return the type of a body, without its parameters."""
     return headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-async def refuse(send: Send, status: int, code: str, message: str) -> None:
-    """Answer with an error in the one shape."""
-    body = json.dumps({"error": {"code": code, "message": message, "field": None}}).encode("ascii")
-    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-    if status == HTTPStatus.UNAUTHORIZED:
-        headers.append((b"www-authenticate", b'Bearer realm="shiyi"'))
-    headers += [(b"content-length", str(len(body)).encode("ascii")), *_HARDENING]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
 
 
 def _hardened(send: Send) -> Send:
@@ -151,3 +185,13 @@ def for_owner(app: App) -> App:
             await app(from_owner, receive, send)
 
     return owned
+
+
+def with_settings(app: App, settings: Settings) -> App:
+    """Return the app for a port whose calls are done with some settings."""
+
+    async def asked(scope: Scope, receive: Receive, send: Send) -> None:
+        scope[SETTINGS] = settings
+        await app(scope, receive, send)
+
+    return asked

@@ -24,6 +24,10 @@ class Metrics:
             "shiyi_call_seconds", "How long calls took.", ["operation"],
             buckets=_SECONDS, registry=self._registry,
         )  # fmt: skip
+        self._refused = Counter(
+            "shiyi_refused", "Requests that the door refused, by code.", ["code"],
+            registry=self._registry,
+        )  # fmt: skip
         self._going = Gauge("shiyi_calls_going", "Calls being done.", registry=self._registry)
 
     @contextmanager
@@ -40,6 +44,10 @@ class Metrics:
             self._going.dec()
             self._calls.labels(operation, code).inc()
             self._seconds.labels(operation).observe(time.perf_counter() - start)
+
+    def refused(self, code: str) -> None:
+        """Count a request that came to no operation."""
+        self._refused.labels(code).inc()
 
     def text(self) -> bytes:
         """Return them in the form that Prometheus reads."""

@@ -89,12 +89,12 @@ _ERROR = {
     "properties": {
         "error": {
             "type": "object",
-            "required": ["code", "message", "field"],
+            "required": ["code", "message", "field", "outcome"],
             "properties": {
                 "code": {"type": "string"},
                 "message": {"type": "string", "description": "what to do; never a value"},
                 "field": {"type": ["string", "null"], "description": "of the request"},
-                "outcome": {"type": ["string", "null"]},
+                "outcome": {"type": ["string", "null"], "description": "how a question ended"},
             },
         }
     },

@@ -10,8 +10,9 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from shiyi.core.errors import ForbiddenError
 from shiyi.core.ids import check_scope
+from shiyi.core.settings import Settings
 from shiyi.service.daemon.host import Call, Host
-from shiyi.service.http.guard import MOST_BYTES, PERMIT, App, Receive, Scope, Send
+from shiyi.service.http.guard import MOST_BYTES, PERMIT, SETTINGS, App, Receive, Scope, Send
 from shiyi.service.permit import ROLES, Permit
 
 if TYPE_CHECKING:
@@ -23,9 +24,11 @@ _WAIT = 5.0  # seconds that a question waits for a model that is being loaded
 class HostDoor:
     """Does operations in the daemon, as far as a permit goes."""
 
-    def __init__(self, host: Host, permit: Permit, scope: str) -> None:
+    def __init__(
+        self, host: Host, permit: Permit, scope: str, settings: Settings | None = None
+    ) -> None:
         self.scope = scope
-        self._host, self._permit = host, permit
+        self._host, self._permit, self._settings = host, permit, settings
 
     def may(self, permission: str) -> bool:
         """Tell whether what needs that permission may be done."""
@@ -35,8 +38,9 @@ class HostDoor:
     async def call(self, operation: str, values: Mapping[str, Any]) -> BaseModel:
         """Do an operation."""
         call = Call(
-            operation=operation, values=values, scope=self.scope, permit=self._permit, wait=_WAIT
-        )
+            operation=operation, values=values, scope=self.scope, permit=self._permit,
+            settings=self._settings, wait=_WAIT,
+        )  # fmt: skip
         return await self._host.do(call)
 
 
@@ -67,10 +71,10 @@ class HttpDoor:
         permit = request.scope.get(PERMIT)
         if not isinstance(permit, Permit):
             raise ForbiddenError("This needs a token.")
-        named = request.query_params.get("scope")
-        if named is None and permit.scopes is not None and len(permit.scopes) == 1:
-            named = next(iter(permit.scopes))
-        return HostDoor(self._host, permit, check_scope(named or self._host.session.settings.scope))
+        settings = request.scope.get(SETTINGS)
+        own = settings or self._host.session.settings
+        named = permit.scope_of(request.query_params.get("scope") or None, own.scope)
+        return HostDoor(self._host, permit, check_scope(named), settings)
 
     async def _run(self, ready: "asyncio.Future[App]") -> None:
         """Hold what the SDK needs for as long as the daemon runs."""

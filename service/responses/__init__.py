@@ -54,6 +54,7 @@ from shiyi.service.responses.turns import (
     SessionCheckResult,
     TimelineResult,
 )
+from shiyi.service.responses.wording import Name, Place
 
 __all__ = [
     "AbsenceResult", "AddRecordResult", "BackupResult", "CalibrateResult",
@@ -74,9 +75,9 @@ __all__ = [
 class InitResult(BaseModel):
     """A home that is ready."""
 
-    home: str
+    home: Place = Field(description="not told to a token")
     created: bool
-    model: str
+    model: Name
     mode: str = Field(description="hybrid or keyword")
     seconds: float = Field(description="how long it took to make the model ready")
     notes: list[str]
@@ -124,7 +125,7 @@ class CaptureView(BaseModel):
     recorded_at: str
     origin: str
     fidelity: str
-    source_path: str | None
+    source_path: Name | None
     external_id: str | None
     attrs: dict[str, Any]
 
@@ -285,14 +286,16 @@ class ScopeStatus(BaseModel):
 
 
 class StatusResult(BaseModel):
-    """How the home stands."""
+    """How the home stands; for a token of single scopes, how these do."""
 
-    home: str
+    home: Place = Field(description="not told to a token")
     version: str
-    last_change: int
-    model: str
+    last_change: int | None = Field(description="of the whole home")
+    model: Name
     mode: str = Field(description="hybrid or keyword")
-    daemon: int | None = Field(description="the process that serves the home; none without one")
+    daemon: int | None = Field(
+        description="the process that serves the home; none without one, and not told to a token"
+    )
     scopes: list[ScopeStatus]
     notes: list[str]
 

@@ -4,13 +4,15 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from shiyi.service.responses.wording import Sentence
+
 
 class Check(BaseModel):
     """One thing that was looked at."""
 
     name: str
     state: str = Field(description="ok, warning or failed")
-    detail: str
+    detail: Sentence
 
 
 class ValidateResult(BaseModel):

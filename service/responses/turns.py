@@ -2,6 +2,8 @@
 
 from pydantic import BaseModel, Field
 
+from shiyi.service.responses.wording import Name, Place
+
 
 class PreflightResult(BaseModel):
     """The receipt of a turn. It holds no text."""
@@ -52,9 +54,9 @@ class AttachmentView(BaseModel):
     name: str
     media_type: str
     turn: str | None
-    source_path: str | None
+    source_path: Name | None
     recorded_at: str
-    path: str = Field(description="where the bytes lie")
+    path: Place = Field(description="where the bytes lie; not told to a token")
     whole: bool = Field(description="as many bytes as there should be lie there")
     captures: list[str] = Field(description="the words that were read from it")
 

@@ -16,6 +16,7 @@ class Operation:
     creates_home: a missing home is made. job: it may take long, and reports its progress in these.
     slow: it may take long without any progress to report; both run beside what is quick.
     here: it is done in the process that asks, since it needs no home, or somebody to ask.
+    partial: of the whole home, a token of single scopes gets what is about these.
     owner_only: only whoever owns the home may ask: no token and no model.
     alone: nothing else is done in the home meanwhile; it is slow then, to wait for jobs.
     A name of two words belongs to the group that the first one names.
@@ -29,6 +30,7 @@ class Operation:
     permission: Permission
     repeatable: bool
     scoped: bool = True
+    partial: bool = False
     creates_home: bool = False
     job: Literal["bytes", "documents", "queries"] | None = None
     slow: bool = False

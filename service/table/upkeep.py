@@ -23,6 +23,7 @@ UPKEEP: tuple[Operation, ...] = (
         permission="read",
         repeatable=True,
         scoped=False,
+        partial=True,
     ),
     Operation(
         name="doctor",

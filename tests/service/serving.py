@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,13 +35,15 @@ class Reply:
 class Served:
     """One home; what is asked of it starts a daemon."""
 
-    def __init__(self, home: Path) -> None:
-        self.home = home
+    def __init__(self, home: Path, model: str = "none") -> None:
+        self.home, self.model = home, model
         self.url = ""
         self.token = ""
+        self._serving: Client | None = None
+        self._held: Iterator[Any] | None = None
 
     def client(self) -> Client:
-        return Client(self.home, load_settings(self.home, model="none"))
+        return Client(self.home, load_settings(self.home, model=self.model))
 
     def pid(self) -> int:
         endpoint = read_endpoint(self.home)
@@ -57,11 +59,15 @@ class Served:
     def stop(self) -> None:
         with self.client() as client:
             stop_daemon(client)
+        if self._serving is not None:
+            self._serving.close()
 
-    def listen(self) -> None:
-        with self.client() as client:
-            client.start()
-            told = client.control("listen")
+    def listen(self, **wanted: Any) -> None:
+        """Have it served over TCP until it is stopped."""
+        self._serving = self.client()
+        self._serving.start()
+        self._held = self._serving.held("serve", **wanted)
+        told = next(self._held)
         self.url = told["url"].removeprefix("http://")
         self.token = Path(told["token_file"]).read_text("utf-8").strip()
 

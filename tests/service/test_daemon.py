@@ -198,7 +198,7 @@ def test_serving_ends_with_a_signal(served: Served, number: int) -> None:
     assert said == b""
     with served.client() as client:
         client.start()
-        assert client.control("state")["url"] is None
+        wait_until(lambda: client.control("state")["urls"] == [])
 
 
 def test_work_under_way_is_finished(served: Served) -> None:

@@ -39,7 +39,7 @@ def answered(*headers: tuple[str, str], method: str = "POST", path: str = "/v1/s
     assert not any(name.startswith(b"access-control") for name in names)
     assert {b"x-content-type-options", b"cache-control"} <= names
     if sent[0]["status"] != 200:
-        assert set(json.loads(sent[1]["body"])["error"]) == {"code", "message", "field"}
+        assert set(json.loads(sent[1]["body"])["error"]) == {"code", "message", "field", "outcome"}
     return int(sent[0]["status"])
 
 

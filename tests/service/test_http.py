@@ -14,6 +14,7 @@ from tests.service.serving import Served
 
 SEARCH = "/v1/search"
 ASKED = {"text": "花生"}
+ERROR = {"code", "message", "field", "outcome"}  # the one shape of a refusal
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,7 @@ def test_who_is_let_in(
     assert reply.status == status, reply.body
     assert not any(name.lower().startswith("access-control") for name in reply.headers)
     if status != 200:
-        assert set(reply.json["error"]) >= {"code", "message", "field"}
+        assert set(reply.json["error"]) == ERROR
 
 
 def test_own_origin_is_let_in(door: Served) -> None:
@@ -99,7 +100,7 @@ def test_hostile_bodies_are_refused(operation: Any, door: Served) -> None:
 
         assert reply.status < 500, (body[:80], reply.body)
         if reply.status >= 400:
-            assert set(reply.json["error"]) >= {"code", "message", "field"}
+            assert set(reply.json["error"]) == ERROR
 
 
 @pytest.mark.parametrize("scope", ["%00", "%ff%fe", "..%2f..", "x" * 500, "%ed%a0%80", "a%20b", ""])
@@ -132,7 +133,7 @@ def test_unknown_addresses(door: Served) -> None:
         reply = door.ask(method, path, b"{}" if method != "GET" else None)
 
         assert reply.status in {404, 405}
-        assert set(reply.json["error"]) >= {"code", "message", "field"}
+        assert set(reply.json["error"]) == ERROR
 
 
 def test_idempotency_and_etags(door: Served) -> None:
@@ -183,10 +184,12 @@ def test_a_port_is_a_number(served: Served) -> None:
     """What is none is refused in a sentence, at both ports."""
     with served.client() as client:
         client.start()
-        for what in ("listen", "dashboard"):
-            for port in ("x", -1, 1 << 20, None, [1]):
-                with pytest.raises(UsageError, match="port is a number"):
-                    client.control(what, port=port)
+        for port in ("x", -1, 1 << 20, None, [1]):
+            client.start()
+            with pytest.raises(UsageError, match="port is a number"):
+                client.control("dashboard", port=port)
+            with pytest.raises(UsageError, match="port is a number"):
+                next(client.held("serve", port=port))
 
 
 def test_a_job_tells_its_progress(door: Served, tmp_path: Path) -> None:
@@ -202,6 +205,18 @@ def test_a_job_tells_its_progress(door: Served, tmp_path: Path) -> None:
     failed = door.ask("POST", "/v1/reindex", {"scope": "nosuch"},
                       {"Accept": "application/x-ndjson"})  # fmt: skip
     assert json.loads(failed.body.splitlines()[-1])["error"]["code"] == "not_found"
+
+
+def test_an_answer_as_people_read_it(door: Served) -> None:
+    """Markdown says that it is, and stands whole in one line where lines are wanted."""
+    asked = {"queries": ["花生"], "format": "markdown"}
+    plain = door.ask("POST", "/v1/probe", asked)
+    lines = door.ask("POST", "/v1/probe", asked, {"Accept": "application/x-ndjson"})
+
+    assert plain.headers["content-type"].startswith("text/markdown")
+    told = json.loads(lines.body.splitlines()[-1])["answer"]
+    assert told.splitlines()[0].startswith("outcome: found")
+    assert len(told.splitlines()) == len(plain.body.decode().splitlines())
 
 
 def test_the_description_has_every_operation(door: Served) -> None:

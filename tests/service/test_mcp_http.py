@@ -60,6 +60,8 @@ def test_a_token_decides_what_is_seen(door: Served) -> None:
         async with agent(door, scoped) as client:
             await use(client, "memory_remember", text="只在這裡的海豚")
             assert (await use(client, "memory_search", query="海豚"))["results"]
+            stands = await use(client, "memory_status")
+            assert (stands["scope"], stands["counts"]["captures"]) == ("mine", 1)
         async with agent(door, scoped, path="/mcp/?scope=me") as client:
             result = await client.call_tool("memory_search", {"query": "海豚"})
             assert result.is_error

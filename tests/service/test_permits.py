@@ -53,7 +53,7 @@ PERMITS: dict[str, Permit] = {
 
 def allowed(operation: Operation, role: str) -> bool:
     """Tell who may do an operation in the scope `me`."""
-    return role == "owner" or (role in ROLES and may(operation, role))
+    return role == "owner" or operation.partial or (role in ROLES and may(operation, role))
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def test_a_token_for_one_scope_stays_there(
     operation: Operation, door: Served, secrets: dict[str, str]
 ) -> None:
     """Another scope, and the home as a whole, are refused; there or not is not told."""
-    if operation.here:
+    if operation.here or operation.partial:
         return
     path = path_of(operation)
     there, nowhere, mine = (
@@ -130,6 +130,25 @@ def test_a_token_for_one_scope_stays_there(
     assert (there.status, there.body) == (nowhere.status, nowhere.body)
     assert there.status == 403
     assert (mine.status != 403) is allowed
+
+
+def test_a_token_for_one_scope_is_told_how_that_one_stands(door: Served) -> None:
+    """Its own scope, without naming it; nothing of the home, of other scopes, or of the machine."""
+    _, token = create_token(door.home, name="own", role="destroy", scopes=["own"])
+    door.ask("POST", "/v1/remember", {"text": "只在這裡"}, token=token)
+    hello = door.ask("GET", "/v1/hello", token=token).json
+    reply = door.ask("POST", "/v1/status", {}, token=token)
+    whole = door.ask("POST", "/v1/status", {}).json
+
+    told = reply.json
+    assert [(one["scope"], one["captures"]) for one in told["scopes"]] == [("own", 1)]
+    assert (told["home"], told["last_change"], told["daemon"]) == (None, None, None)
+    assert b'"me"' not in reply.body
+    assert len(whole["scopes"]) > 1
+    assert whole["last_change"] is not None
+    assert (hello["role"], hello["scopes"]) == ("destroy", ["own"])
+    assert not {"pid", "instance"} & set(hello)
+    assert hello["version"] == told["version"]
 
 
 def test_other_scopes_are_not_named(door: Served, secrets: dict[str, str]) -> None:

@@ -30,13 +30,14 @@ def run(place: Path) -> None:
         shiyi(*words)
     with Client(place / "home", load_settings(place / "home")) as client:
         client.start()
-        told = client.control("listen")
-    token = Path(told["token_file"]).read_text("ascii").strip()
-    connection = http.client.HTTPConnection(told["url"].removeprefix("http://"), timeout=60)
-    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    connection.request("POST", "/v1/search", b'{"text":"allergy"}', headers)
-    assert connection.getresponse().status == 200
-    connection.close()
+        told = next(held := client.held("serve"))
+        token = Path(told["token_file"]).read_text("ascii").strip()
+        connection = http.client.HTTPConnection(told["url"].removeprefix("http://"), timeout=60)
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        connection.request("POST", "/v1/search", b'{"text":"allergy"}', headers)
+        assert connection.getresponse().status == 200
+        connection.close()
+        held.close()
     initialize = (
         b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
         b'"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}\n'
