@@ -145,13 +145,28 @@ def keywords(tmp_path: Path) -> Callable[[], Encoder]:
     return lambda: load_encoder("none", cache=tmp_path)
 
 
+@pytest.fixture(scope="session")
+def blank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty home: to copy it takes a hundredth of the time that it takes to make one."""
+    home = tmp_path_factory.mktemp("blank") / "home"
+    Store(home, create=True).close()
+    return home
+
+
 @pytest.fixture
-def make_memory(tmp_path: Path) -> Iterator[Callable[..., Memory]]:
-    """Make a memory in a home of its own, or open the one at `home`; closed after the test."""
+def make_memory(tmp_path: Path, blank: Path) -> Iterator[Callable[..., Memory]]:
+    """Make a memory in a home of its own, or open the one at `home`; closed after the test.
+
+    The first home is a copy, so that any second one is another home.
+    """
     made: list[Memory] = []
 
     def make(load: Callable[[], Encoder], home: Path | None = None) -> Memory:
-        made.append(Memory(home or tmp_path / f"home{len(made)}", load))
+        if home is None:
+            home = tmp_path / f"home{len(made)}"
+            if not made:
+                shutil.copytree(blank, home)
+        made.append(Memory(home, load))
         return made[-1]
 
     yield make

@@ -1,5 +1,6 @@
 """A home without a model, and its default scope."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import shiyi
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Iterator[shiyi.Memory]:
+def memory(tmp_path: Path, blank: Path) -> Iterator[shiyi.Memory]:
+    shutil.copytree(blank, tmp_path / "home")
     with shiyi.open(tmp_path / "home", model="none") as opened:
         yield opened
 

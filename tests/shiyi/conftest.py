@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -91,10 +92,12 @@ def shell(home: Path, tmp_path: Path) -> Callable[..., "subprocess.CompletedProc
 
 
 @pytest.fixture
-def kept(run: Callable[..., Answer]) -> Callable[..., Any]:
+def kept(run: Callable[..., Answer], home: Path, blank: Path) -> Callable[..., Any]:
     """Remember words and return the answer."""
 
     def keep(text: str, *options: object) -> Any:
+        if not home.exists():
+            shutil.copytree(blank, home)
         answer = run("remember", text, *options, "--json")
         assert answer.code == 0, answer
         return answer.json

@@ -1,6 +1,7 @@
 """Every command: what it says, in words and as JSON, and with which exit code it ends."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,22 +54,38 @@ def test_show_of_words_names_what_quotes_them(run: Run, kept: Run) -> None:
     assert f"quotes ← {one['record_id']} [0, {len(ALLERGY)})" in shown.out
 
 
-def test_a_cursor_goes_on_in_another_process(run: Run, kept: Run, shell: Run) -> None:
+PAGES = """
+import json, sys
+from shiyi.cli import call
+for words in json.loads(sys.argv[1]):
+    call(words)
+    print(end="\\0")
+"""
+
+
+def test_a_cursor_goes_on_in_another_process(
+    run: Run, home: Path, tmp_path: Path, child: Run
+) -> None:
     """What one command left out, the next one shows, however its process orders sets."""
-    for n in range(40):
-        kept(f"第{n}次去爬山，山上的雲很低，走了很久才下來。")
-    for command in ("probe", "deep"):
-        words = [command, "爬山", "--only", "captures", "--budget", "300", "--json"]
-        first = json.loads(shell(*words, env={"PYTHONHASHSEED": "1"}).stdout)
-        words += ["--resume", first["truncated"]["resume"]]
-        for seed in ("1", "2", "3"):
-            second = shell(*words, env={"PYTHONHASHSEED": seed})
-            assert second.returncode == 0, second.stderr
-            rooms = {"probe": "records", "deep": "fragments"}
-            shown, more = (
-                {one["id"] for one in page[rooms[command]]}
-                for page in (first, json.loads(second.stdout))
-            )
+    said = tmp_path / "said.jsonl"
+    lines = (f"第{n}次去爬山，山上的雲很低，走了很久才下來。" for n in range(40))
+    said.write_text("".join(f"{json.dumps({'text': line})}\n" for line in lines), "utf-8")
+    assert run("import", said).code == 0
+    asked = [[command, "爬山", "--only", "captures", "--budget", "300", "--json"]
+             for command in ("probe", "deep")]  # fmt: skip
+
+    def pages(seed: str) -> list[Any]:
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        out, err = child(PAGES, json.dumps(asked), env=environment).communicate()
+        assert err == ""
+        return [json.loads(page) for page in out.split("\0")[:-1]]
+
+    first = pages("1")
+    for words, page in zip(asked, first, strict=True):
+        words += ["--resume", page["truncated"]["resume"]]
+    for seed in ("1", "2"):
+        for room, before, after in zip(("records", "fragments"), first, pages(seed), strict=True):
+            shown, more = ({one["id"] for one in page[room]} for page in (before, after))
             assert more
             assert not shown & more
 

@@ -1,12 +1,14 @@
 """--json: one object on standard output, whatever happens."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import shiyi
 from shiyi.retrieval.packing import Budgeted
 from shiyi.service import responses
 from shiyi.service.table.operations import OPERATIONS, Operation
@@ -53,29 +55,44 @@ ARGUMENTS: dict[str, list[str]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A home with a little of everything, made once to be copied, and what is in and beside it."""
+    place = tmp_path_factory.mktemp("world")
+    (place / "a.md").write_text("一段筆記", "utf-8")
+    (place / "texts").write_text("\n".join(f"第{n}句 words {n}" for n in range(50)), "utf-8")
+    result = build_result({"a": ["main"]}, queries=4)
+    (place / "result.json").write_text(result.model_dump_json(), "utf-8")
+    with shiyi.open(place / "home", model="none") as memory:
+        me = memory.scope("me")
+        names = {
+            "record": me.remember("甲").record_id, "other": me.remember("丙").record_id,
+            "followup": me.remember("問", kind="followup").record_id,
+            "entity": me.remember("戊", kind="entity").record_id,
+            "entity2": me.remember("己", kind="entity").record_id,
+            "capture": me.remember("丁").capture_id,
+            "source": place / "a.md", "texts": place / "texts", "set": write_set(place / "set"),
+            "result": place / "result.json", "backup": place / "backup",
+        }  # fmt: skip
+        memory.token_create(name="t")
+        memory.backup(str(place / "backup"))
+        me.preflight("丁", turn="judged")
+    return place / "home", names
+
+
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
 def test_every_command_answers_with_one_object(
-    operation: Operation, run: Run, kept: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+    operation: Operation,
+    run: Run,
+    home: Path,
+    world: tuple[Path, dict[str, Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """What is printed is the response model and nothing else."""
     monkeypatch.setenv("SHIYI_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "a.md").write_text("一段筆記", "utf-8")
-    (tmp_path / "texts").write_text("\n".join(f"第{n}句 words {n}" for n in range(50)), "utf-8")
-    names = {
-        "record": kept("甲")["record_id"], "other": kept("丙")["record_id"],
-        "capture": kept("丁")["capture_id"],
-        "followup": kept("問", "--kind", "followup")["record_id"],
-        "entity": kept("戊", "--kind", "entity")["record_id"],
-        "entity2": kept("己", "--kind", "entity")["record_id"],
-        "source": tmp_path / "a.md",
-        "new": tmp_path / "new", "texts": tmp_path / "texts", "set": write_set(tmp_path / "set"),
-        "result": tmp_path / "result.json", "backup": tmp_path / "backup",
-    }  # fmt: skip
-    run("token", "create", "--name", "t")
-    names["result"].write_text(build_result({"a": ["main"]}, queries=4).model_dump_json(), "utf-8")
-    assert run("backup", names["backup"]).code == 0
-    assert run("preflight", "丁", "--turn", "judged").code == 0
-    names["capture"] = kept("戊")["capture_id"]
+    shutil.copytree(world[0], home)
+    names = {**world[1], "new": tmp_path / "new"}
     rest = [word.format(**names) for word in ARGUMENTS.get(operation.name, [])]
     words = [*operation.name.split(" "), *rest]
 

@@ -46,14 +46,6 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-@pytest.fixture(scope="session")
-def blank(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a home once, to be copied."""
-    home = tmp_path_factory.mktemp("blank") / "home"
-    Store(home, create=True).close()
-    return home
-
-
 @pytest.fixture
 def store(blank: Path, home: Path) -> Iterator[Store]:
     shutil.copytree(blank, home)
