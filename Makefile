@@ -23,8 +23,8 @@ demo: $(READY) ## import the sample, search it, say why
 test: $(READY) ## the tests, without the slow ones
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
-slow: $(READY) ## the crash, scale and packaging loops
-	$(BIN)/python -m pytest -m slow --hypothesis-profile thorough
+slow: $(READY) ## the crash, scale and packaging loops, and many more examples
+	$(BIN)/python -m pytest -m "slow or hypothesis" --hypothesis-profile thorough
 
 lint: $(READY) ## style, form, and one version everywhere
 	$(BIN)/ruff check

@@ -26,6 +26,7 @@ from shiyi.lifecycle.snapshots import Manifest, PlainSource, verify
 from shiyi.lifecycle.validate import validate, verdict
 from shiyi.lifecycle.write import Words
 from shiyi.store import Store, encode_json
+from tests.examples import few
 
 PHRASE = "correct horse battery"
 FLIPS = 300
@@ -119,12 +120,15 @@ def test_what_is_restored_is_the_same(tmp_path: Path, passphrase: str | None) ->
 texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=40).filter(str.strip)
 
 
-@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=few(4), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(texts, texts, st.sampled_from(["me", "b"])), max_size=6))
-def test_any_memory_comes_back(tmp_path: Path, said: list[tuple[str, str, str]]) -> None:
+def test_any_memory_comes_back(
+    tmp_path: Path, blank: Path, said: list[tuple[str, str, str]]
+) -> None:
     """Whatever was said, its export after a restore has the same bytes."""
     place = tmp_path / os.urandom(8).hex()
-    with Store(place / "home", create=True) as store:
+    shutil.copytree(blank, place / "home")
+    with Store(place / "home") as store:
         for text, gist, scope in said:
             remember(store, scope, Words(text=text), {"gist": gist}, allow_secret=True)
         back_up(store, place / "backup")

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 import shiyi
 from shiyi.core.errors import UsageError
 from shiyi.core.ids import new_id
+from tests.examples import few
 
 Make = Callable[..., str]
 FEW = settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=few(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 FIRST = date(2025, 1, 1)
 

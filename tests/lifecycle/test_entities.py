@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 import shiyi
 from shiyi.core.errors import ConflictError, UsageError
 from shiyi.core.ids import new_id
+from tests.examples import few
 
 SEEN = {"trace", "text", "tokens"}  # of one answer, whatever it says
 FEW = settings(
-    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=few(4), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

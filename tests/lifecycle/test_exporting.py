@@ -1,7 +1,10 @@
 """Export: plain files, whole, private, and taken back without loss."""
 
 import json
+import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ from hypothesis import strategies as st
 
 import shiyi
 from shiyi.core.errors import NotFoundError, UsageError
+from tests.examples import few
 
 SAMPLE = Path(__file__).resolve().parents[2] / "eval" / "data" / "sample"
 FILES = ("captures.jsonl", "records.jsonl", "structure.jsonl")
@@ -39,6 +43,15 @@ statements = st.fixed_dictionaries(
 )
 
 
+@contextmanager
+def homes(blank: Path) -> Iterator[Path]:
+    """Give a place with two empty homes, a and b."""
+    with tempfile.TemporaryDirectory() as name:
+        for home in ("a", "b"):
+            shutil.copytree(blank, Path(name) / home)
+        yield Path(name)
+
+
 def exported(home: Path, scope: str, out: Path, source: Path | None = None) -> list[bytes]:
     """Return the exported files of a scope, after an import where a source is given."""
     with shiyi.open(home, model="none") as memory:
@@ -60,15 +73,14 @@ def test_sample_comes_back_byte_for_byte(tmp_path: Path) -> None:
 
 
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=few(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(st.tuples(texts, statements), min_size=1, max_size=8), texts)
 def test_anything_comes_back_byte_for_byte(
-    said: list[tuple[str, dict[str, Any]]], title: str
+    blank: Path, said: list[tuple[str, dict[str, Any]]], title: str
 ) -> None:
     """Whatever the words are, and also after an edit and an archive."""
-    with tempfile.TemporaryDirectory() as name:
-        place = Path(name)
+    with homes(blank) as place:
         with shiyi.open(place / "a", model="none") as memory:
             me = memory.scope("me")
             kept = [me.remember(text, **fields) for text, fields in said]
@@ -167,7 +179,7 @@ RELATED = ("contradicts", "supports", "alternative_to", "precedes", "promoted_to
 
 
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=few(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     st.lists(
@@ -181,11 +193,10 @@ RELATED = ("contradicts", "supports", "alternative_to", "precedes", "promoted_to
     st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), st.integers() | texts),
 )
 def test_every_link_and_attr_comes_back(
-    said: list[tuple[Any, int, int]], attrs: dict[str, Any]
+    blank: Path, said: list[tuple[Any, int, int]], attrs: dict[str, Any]
 ) -> None:
     """All relations that can be said, and whatever attrs, survive the way out and in again."""
-    with tempfile.TemporaryDirectory() as name:
-        place = Path(name)
+    with homes(blank) as place:
         with shiyi.open(place / "a", model="none") as memory:
             me = memory.scope("me")
             kept = [me.remember(f"話{n}", words_only=True).capture_id for n in range(4)]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import shiyi
 from shiyi.core.errors import UsageError
+from tests.examples import few
 
 Source = Callable[..., Path]
 SAMPLE = Path(__file__).resolve().parents[2] / "eval" / "data" / "sample"
@@ -59,7 +60,7 @@ SCOPES = count()
 
 
 @settings(
-    max_examples=25,
+    max_examples=few(15),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(lines=st.lists(ITEM, max_size=12))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import shiyi
 from shiyi.core.errors import ConflictError, NotFoundError, UsageError
 from shiyi.core.ids import new_id
+from tests.examples import few
 
 Make = Callable[..., str]
 ENTITY = {"entity_type": "object"}
@@ -234,7 +235,7 @@ def test_keys_and_etags_hold(me: shiyi.Scope, make: Make) -> None:
 
 
 @settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=few(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=12))
 def test_no_chain_goes_round(

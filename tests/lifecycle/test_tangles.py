@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import shiyi
 from shiyi.core.errors import UsageError
 from shiyi.core.ids import new_id
+from tests.examples import few
 
 COUNT = 4
 STEP = st.tuples(
@@ -84,7 +85,7 @@ def done(scope: shiyi.Scope, name: str, one: str, other: str) -> bool:
 
 
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=few(8), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(STEP, min_size=4, max_size=14))
 def test_corrections_and_merges_keep_out_of_each_others_way(

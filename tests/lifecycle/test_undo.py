@@ -1,7 +1,9 @@
 """Undo: records as they stood, by new versions; and back again."""
 
+import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ from shiyi.lifecycle.write import Words
 from shiyi.models.encoder import Encoder
 from shiyi.store import Record, Store
 from tests.conftest import Memory
+from tests.examples import few
 
 Statement = tuple[Any, ...]
 
@@ -138,13 +141,14 @@ steps = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=few(6), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 def test_any_history_can_be_gone_back_in(
-    tmp_path_factory: pytest.TempPathFactory, done: list[tuple[str, int, int]]
+    tmp_path_factory: pytest.TempPathFactory, blank: Path, done: list[tuple[str, int, int]]
 ) -> None:
     """After whatever happened, any moment can be returned to, and that be taken back."""
-    with Store(tmp_path_factory.mktemp("undo") / "home", create=True) as store:
+    home = shutil.copytree(blank, tmp_path_factory.mktemp("undo") / "home")
+    with Store(home) as store:
         moments: list[tuple[int, dict[str, Statement], set[Statement]]] = []
         ids: list[str] = []
         for number, (what, a, b) in enumerate(done):

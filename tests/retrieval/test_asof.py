@@ -1,5 +1,6 @@
 """As of a time: the same answer as a store that ends there would give."""
 
+import shutil
 import tempfile
 import time
 from datetime import UTC, date, datetime, timedelta
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from shiyi.core.errors import UsageError
 from shiyi.retrieval.asof import parse_as_of
+from tests.examples import few
 from tests.retrieval.mapping import Archive
 
 MAPS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -59,13 +61,17 @@ def told(archive: Archive, operation: str, **values: Any) -> dict[str, Any]:
     return dict(found.model_dump(exclude={"as_of", "tokens", "trace", "truncated"}))
 
 
-@settings(max_examples=12, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@settings(max_examples=few(5), phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(steps=STEPS, data=st.data())
-def test_as_of_is_a_store_that_ends_there(steps: list[Any], data: st.DataObject) -> None:
+def test_as_of_is_a_store_that_ends_there(
+    blank: Path, steps: list[Any], data: st.DataObject
+) -> None:
     """Survey, routing, catalog and recall; versions, states, links, phases and follow-ups."""
     kept = data.draw(st.integers(0, len(steps)))
     with tempfile.TemporaryDirectory() as place:
-        whole, cut = Archive(Path(place) / "whole"), Archive(Path(place) / "cut")
+        whole, cut = (
+            Archive(shutil.copytree(blank, Path(place) / name)) for name in ("whole", "cut")
+        )
         begun = datetime.now(UTC)
         times = [begun + timedelta(microseconds=n) for n in range(len(steps))]
         write(whole, steps[:kept], times[:kept])

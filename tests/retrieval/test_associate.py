@@ -17,6 +17,7 @@ from shiyi.lifecycle.edit import edit
 from shiyi.models.encoder import Encoder
 from shiyi.retrieval.associate import MOST, Association, associate
 from shiyi.store import Link, Transaction
+from tests.examples import few
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 ACTIVE = Filter(statuses=frozenset({"active"}))
@@ -279,7 +280,7 @@ class Player:
 
 
 @settings(
-    max_examples=25,
+    max_examples=few(12),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(steps=st.lists(STEP, min_size=4, max_size=24))

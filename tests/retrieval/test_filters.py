@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from shiyi.indexer.index import Filter
 from shiyi.store.kinds import KINDS, LAYERS, STATUSES
+from tests.examples import few
 
 DAYS = [date(2026, 1, 1) + timedelta(days=7 * n) for n in range(6)]
 TOPICS = ["咖啡", "電話", "Rain"]
@@ -69,7 +70,7 @@ def passes(one: dict[str, Any], filter_: Filter) -> bool:
     )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=few(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(filter_=FILTER)
 def test_a_filter_finds_what_passes_it(
     archive: tuple[Any, dict[str, dict[str, Any]]], filter_: Filter

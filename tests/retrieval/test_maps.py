@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from shiyi.core.errors import NotFoundError, UsageError
 from shiyi.core.ids import derived_id
 from shiyi.models.tokens import get_counter
+from tests.examples import few
 from tests.retrieval.mapping import Archive
 
 SECTIONS = (
@@ -106,7 +107,7 @@ def shown(answer: Any) -> dict[tuple[str, str], int]:
     return found
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(30))
 @given(
     operation=st.sampled_from(MAPS),
     budget=st.one_of(st.integers(200, 600), st.integers(200, 9000)),
@@ -131,7 +132,7 @@ def test_an_answer_fits_and_a_larger_one_shows_more(
     assert all(larger.get(key, 0) >= size for key, size in small.items())
 
 
-@settings(max_examples=30)
+@settings(max_examples=few(15))
 @given(operation=st.sampled_from(MAPS), budget=st.integers(200, 3000))
 def test_json_and_typed_answers_say_the_same(archive: Archive, operation: str, budget: int) -> None:
     """What a program parses is what Python gets."""

@@ -20,6 +20,7 @@ from shiyi.retrieval.relations import successors_first
 from shiyi.retrieval.short_ids import ShortIds
 from shiyi.store import Capture, Link
 from tests.conftest import NOW, Memory
+from tests.examples import few
 
 WORDS = ("coffee", "咖啡", "阿嬤", "Lisbon", "birthday")
 
@@ -50,7 +51,7 @@ def filled(make_memory: Callable[..., Memory], hashing: Any) -> Memory:
     return memory
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=few(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=3, unique=True),
     st.integers(200, 3000), st.integers(0, 2000), st.sampled_from(["json", "markdown"]),

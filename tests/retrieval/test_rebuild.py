@@ -17,6 +17,7 @@ from shiyi.lifecycle.edit import edit
 from shiyi.models.calibration import fit_calibration
 from shiyi.models.encoder import Encoder
 from shiyi.models.hashing import HashingEncoder
+from tests.examples import few
 
 WORDS = [
     "今天",
@@ -58,7 +59,7 @@ QUERIES = [
     "海底撈月",
 ]
 ONE_STORE = settings(
-    max_examples=12,
+    max_examples=few(6),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 SCOPES = count()

@@ -6,6 +6,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import few
+
 WORDS = ["今天", "下雨", "咖啡", "RTX4090", "0912-345-678", "coffee", "walks", "祕密"]
 TEXTS = st.lists(
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join), min_size=1, max_size=6
@@ -22,7 +24,7 @@ def put(memory: Any, scope: str, texts: list[str]) -> list[str]:
     return ids
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=few(6), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(mine=TEXTS, theirs=TEXTS, reindex=st.booleans())
 def test_another_scope_changes_nothing(
     memory: Any, mine: list[str], theirs: list[str], reindex: bool

@@ -14,6 +14,7 @@ from shiyi.indexer.fold import fold
 from shiyi.models.encoder import Encoder
 from shiyi.models.hashing import HashingEncoder
 from shiyi.models.tokens import get_counter
+from tests.examples import few
 
 PIECES = ["今天", "下雨", "計程車", "王小明", "coffee", "walking", "RTX4090", "，", "。", "\n",
           "0912-345-678", "👨‍👩‍👧", '"', "\\", "e\u0301", "\u200b", "𠮷"]  # fmt: skip
@@ -38,7 +39,7 @@ def archive(memory: Any) -> Any:
     return memory
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=few(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     text=ASKED, budget=st.integers(200, 8000), more=st.integers(0, 4000), limit=st.integers(1, 30)
 )
@@ -57,7 +58,7 @@ def test_an_answer_fits_its_budget(
     assert len(everything.hits) <= limit
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=few(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=ASKED)
 def test_a_hit_shows_what_is_stored(archive: Any, text: str) -> None:
     """A snippet is the stored text at its offsets, and its matches are terms of the query."""
@@ -76,7 +77,7 @@ def test_a_hit_shows_what_is_stored(archive: Any, text: str) -> None:
         assert set(hit.why.terms) <= wanted
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=few(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=ASKED)
 def test_hits_are_ranked_by_the_sum_of_their_parts(archive: Any, text: str) -> None:
     """Ranks count from one, scores do not rise, each is what its parts add up to."""

@@ -22,6 +22,12 @@ def run(home: Path, shell: str, **environment: str) -> subprocess.CompletedProce
     )
 
 
+def is_found(home: Path) -> bool:
+    """Tell whether the words of these tests are kept."""
+    with shiyi.open(home, model="none") as memory:
+        return bool(memory.scope("me").search("甲乙丙").hits)
+
+
 def test_a_full_output_does_not_hide_that_the_words_are_kept(tmp_path: Path) -> None:
     """The exit code says that the answer is lost, not the deed."""
     done = run(tmp_path / "h", "shiyi remember 甲乙丙 > /dev/full")
@@ -29,7 +35,7 @@ def test_a_full_output_does_not_hide_that_the_words_are_kept(tmp_path: Path) -> 
     assert done.returncode == 74
     assert "is done" in done.stderr
     assert "Traceback" not in done.stderr
-    assert run(tmp_path / "h", "shiyi search 甲乙丙").returncode == 0
+    assert is_found(tmp_path / "h")
 
 
 @pytest.mark.parametrize("closed", [">&-", "<&- >&-", "2>&-"])
@@ -38,7 +44,7 @@ def test_closed_streams_are_no_fault(tmp_path: Path, closed: str) -> None:
     done = run(tmp_path / "h", f"shiyi remember 甲乙丙 {closed}")
 
     assert done.returncode == 0
-    assert run(tmp_path / "h", "shiyi search 甲乙丙").returncode == 0
+    assert is_found(tmp_path / "h")
 
 
 def test_without_words_and_input_there_is_one_sentence(tmp_path: Path) -> None:
@@ -52,7 +58,8 @@ def test_without_words_and_input_there_is_one_sentence(tmp_path: Path) -> None:
 def test_a_cache_that_cannot_be_used_leaves_keywords(tmp_path: Path) -> None:
     """Search goes by keywords, and says why."""
     (tmp_path / "file").write_text("not a directory")
-    run(tmp_path / "h", "shiyi remember 甲乙丙")
+    with shiyi.open(tmp_path / "h", model="none") as memory:
+        memory.scope("me").remember("甲乙丙")
 
     done = run(
         tmp_path / "h", "shiyi --model default search 甲乙丙", SHIYI_CACHE=str(tmp_path / "file")
