@@ -5,7 +5,7 @@ import locale
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -145,6 +145,7 @@ def run(operation: Operation, values: Mapping[str, Any], options: Mapping[str, A
             options["home"],
             model=options["model"],
             progress=progress,
+            waiting=cache(partial(_say_that_it_waits, operation.name)),
             show=show,
             ask=ask,
             ask_passphrase=_ask_passphrase if sys.stdin and sys.stdin.isatty() else None,
@@ -163,6 +164,12 @@ def run(operation: Operation, values: Mapping[str, Any], options: Mapping[str, A
             "what it kept is kept."
         ) from None
     return exit_code(answer)
+
+
+def _say_that_it_waits(name: str, before: int) -> None:
+    many = "another job" if before == 1 else f"{before} other jobs"
+    click.echo(f"{name} waits until {many} of this home {'is' if before == 1 else 'are'} done.",
+               err=True)  # fmt: skip
 
 
 @contextlib.contextmanager

@@ -101,12 +101,14 @@ def open_caller(
     embedded: bool = False,
     create: bool = False,
     progress: "Progress | None" = None,
+    waiting: Callable[[int], None] = lambda _: None,
     wait: float | None = None,
     **talking: Any,
 ) -> Here | There:
     """Return what calls operations in a home, as its settings want it; nothing is opened yet.
 
     embedded: own the home whatever the settings say. talking: `show` and `ask` of a session.
+    waiting: told how many jobs of the daemon have to end before one begins.
     wait: seconds that a question waits for a model that the daemon loads.
 
     Raises UsageError for settings that cannot be read.
@@ -118,5 +120,6 @@ def open_caller(
 
     if embedded or settings.daemon == "off":
         return Here(here())
-    waiting = {} if wait is None else {"wait": wait}
-    return There(Client(home_directory(home), settings, progress=progress, **waiting), here)
+    patience = {} if wait is None else {"wait": wait}
+    client = Client(home_directory(home), settings, progress=progress, waiting=waiting, **patience)
+    return There(client, here)

@@ -10,7 +10,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from importlib import metadata
@@ -57,15 +57,17 @@ class Client(Closable):
         settings: Settings,
         *,
         progress: "Progress | None" = None,
+        waiting: Callable[[int], None] = lambda _: None,
         wait: float = _MODEL,
     ) -> None:
         """Name the home, and the settings with which it is to be asked; nothing is done yet.
 
+        progress: told how far a job is; waiting: how many jobs have to end before it begins.
         wait: seconds that a question waits for a model that is being loaded.
         """
         self.home = home
         self.settings = settings
-        self._progress = progress
+        self._progress, self._waiting = progress, waiting
         self._wait = wait
         self._here = threading.local()
         self._open: set[http.client.HTTPConnection] = set()
@@ -259,6 +261,8 @@ class Client(Closable):
                 if "progress" not in told:
                     response.read()
                     return told
+                if told.get("before"):
+                    self._waiting(told["before"])
                 if self._progress is not None and told["progress"] is not None:
                     self._progress(*told["progress"])
         except BaseException:

@@ -39,6 +39,7 @@ class Call:
     wait: seconds that a question waits for a model that is being loaded.
     passphrase: of a backup.
     progress: told how far a job is; stopped: set when nobody waits for it any more.
+    job: its number, once it has one.
     """
 
     operation: str
@@ -50,6 +51,7 @@ class Call:
     passphrase: str | None = None
     progress: Progress | None = None
     stopped: threading.Event = field(default_factory=threading.Event)
+    job: int | None = None
 
 
 class Host(Closable):
@@ -127,7 +129,7 @@ class Host(Closable):
 
     def _begin(self, operation: Operation, call: Call) -> "Future[BaseModel]":
         if operation.job or operation.slow:
-            number = self.jobs.add(operation.name, self._scope_of(call))
+            call.job = number = self.jobs.add(operation.name, self._scope_of(call))
             work = partial(self._job, operation, call, number)
             future = self._lanes.job(partial(self.jobs.run, number, work))
             future.add_done_callback(lambda _: self.jobs.end(number, "failed"))  # if it never ran

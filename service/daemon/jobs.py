@@ -46,6 +46,13 @@ class Jobs:
         with self._lock:
             return sorted(self._jobs.values(), key=lambda one: -one.number)
 
+    def find(self, number: int) -> tuple[Job, int] | None:
+        """Return a job, and how many are before it; None when it is not known any more."""
+        with self._lock:
+            job = self._jobs.get(number)
+            before = sum(one.is_open and one.number < number for one in self._jobs.values())
+        return None if job is None else (job, before)
+
     def add(self, operation: str, scope: str) -> int:
         """Note that a job waits, and return its number."""
         with self._lock:

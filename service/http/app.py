@@ -44,7 +44,7 @@ LINES = "application/x-ndjson"
 _JSON = "application/json"
 _MOST_BYTES = 1 << 20
 _MOST_WORDS = 64 << 20  # where the words themselves are sent, as much as a command takes
-_HEARTBEAT = 2.0  # seconds
+_SOON, _HEARTBEAT = 0.2, 2.0  # seconds until it is told how a job stands, and between two times
 Control = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 
 
@@ -212,14 +212,15 @@ async def _lines(
     call.progress = tell
     task = asyncio.ensure_future(host.do(call))
     task.add_done_callback(lambda _: news.put_nowait(None))
+    patience = _SOON
     try:
         while not (task.done() and news.empty()):
             try:
-                told = await asyncio.wait_for(news.get(), _HEARTBEAT)
+                told = await asyncio.wait_for(news.get(), patience)
             except TimeoutError:
-                told = None
+                told, patience = None, _HEARTBEAT
             if told is not None or not task.done():
-                yield json.dumps({"progress": told}) + "\n"
+                yield json.dumps(_how_far(host, call, told)) + "\n"
             if await request.is_disconnected():
                 return
         yield _last(task, form)
@@ -227,6 +228,20 @@ async def _lines(
         call.stopped.set()
         if not task.done():
             task.cancel()
+
+
+def _how_far(host: Host, call: Call, told: tuple[int, int] | None) -> dict[str, Any]:
+    """Return how far a job is, as far as anybody knows, and how many have to end before it."""
+    found = None if call.job is None else host.jobs.find(call.job)
+    if found is None:
+        return {"progress": told, "state": "running", "before": 0}
+    job, before = found
+    known = (job.done, job.total) if job.total else None
+    waits = job.state == "waiting"
+    return {
+        "progress": told or known, "state": "waiting" if waits else "running",
+        "before": before if waits else 0,
+    }  # fmt: skip
 
 
 def _last(task: "asyncio.Future[BaseModel]", form: Callable[[BaseModel], str]) -> str:
