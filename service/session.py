@@ -106,7 +106,7 @@ class Session(Closable):
             return self._store
 
     def beside(self, settings: Settings) -> "Session":
-        """Return a session on the same home with other settings. Only the first one is closed.
+        """Return a session on the same home with other settings. The first one closes them all.
 
         It shares the store, and what is loaded, as far as the settings do not matter to it.
         """
@@ -290,6 +290,9 @@ class Session(Closable):
         self._closed = True
         for one in self._family if self._parent is None else [self]:
             one.release()
+        if self._parent is not None:
+            with self._making:
+                self._family.remove(self)
         if self._store is not None:
             self._store.close()
         self._store = None

@@ -13,11 +13,12 @@ from typing import Any
 from pydantic import BaseModel
 
 from shiyi.core.closable import Closable
-from shiyi.core.errors import HomeBusyError, NotFoundError, StoppedError
+from shiyi.core.errors import NotFoundError, StoppedError
 from shiyi.core.settings import Settings
 from shiyi.service.daemon.jobs import Jobs
 from shiyi.service.daemon.lanes import Lanes
-from shiyi.service.daemon.loading import Loader, model_of, patience
+from shiyi.service.daemon.loading import Loader, patience
+from shiyi.service.daemon.sessions import Sessions
 from shiyi.service.http.metrics import Metrics
 from shiyi.service.invoke import check_permit, invoke
 from shiyi.service.permit import OWNER, Permit
@@ -27,7 +28,6 @@ from shiyi.service.table.operations import Operation, find_operation
 
 _TELL = 0.1  # seconds between two reports of progress
 _GIVE_WAY = 0.02  # seconds that a job works before it lets others pass
-_MODELS = 4  # served at once
 Progress = Callable[[int, int], None]
 
 
@@ -64,8 +64,7 @@ class Host(Closable):
         self.metrics = Metrics()
         self.jobs = Jobs()
         self._lanes = Lanes()
-        self._sessions: dict[Settings, Session] = {}
-        self._lock = threading.Lock()
+        self._sessions = Sessions(session)
         self._leaving = threading.Event()
 
     def check(self, call: Call) -> None:
@@ -139,7 +138,8 @@ class Host(Closable):
         return self._waiting(operation, call)
 
     def _quick(self, operation: Operation, call: Call) -> BaseModel:
-        return _invoked(self._session(call.settings), operation, call)
+        with self._sessions.using(call.settings) as session:
+            return _invoked(session, operation, call)
 
     def _waiting(self, operation: Operation, call: Call) -> "Future[BaseModel]":
         """Do a call that asks again when it could not have the model, beside the lanes."""
@@ -154,7 +154,7 @@ class Host(Closable):
 
         def first() -> BaseModel | None:
             """Return the answer, or None when the model was refused for a question."""
-            loader = self._session(call.settings).loader
+            loader = self._loader(call)
             before = loader.refused if loader else 0
             try:
                 answer = self._quick(operation, call)
@@ -165,7 +165,7 @@ class Host(Closable):
             return None if self._refused(operation, loader, before) else answer
 
         def again() -> BaseModel:
-            loader = self._session(call.settings).loader
+            loader = self._loader(call)
             assert loader is not None
             loader.wait(call.wait)
             return self._lanes.quick(partial(self._quick, operation, call)).result()
@@ -188,8 +188,17 @@ class Host(Closable):
     def _refused(operation: Operation, loader: Loader | None, before: int) -> bool:
         return operation.permission == "read" and loader is not None and loader.refused > before
 
+    def _loader(self, call: Call) -> Loader | None:
+        with self._sessions.using(call.settings) as session:
+            return session.loader
+
     def _job(self, operation: Operation, call: Call, number: int) -> BaseModel:
-        session = self._session(call.settings)
+        with self._sessions.using(call.settings) as session:
+            return self._done_long(session, operation, call, number)
+
+    def _done_long(
+        self, session: Session, operation: Operation, call: Call, number: int
+    ) -> BaseModel:
         last = gave_way = 0.0
 
         def progress(done: int, total: int) -> None:
@@ -201,7 +210,7 @@ class Host(Closable):
                     "The daemon was asked to leave; what was done is kept. Run this again to go on."
                 )
             if time.monotonic() - gave_way > _GIVE_WAY:
-                self._follow(session, call.scope)
+                self._follow(session, self._scope_of(call))
                 self._lanes.give_way()
                 gave_way = time.monotonic()
             self.jobs.follow(number, done, total)
@@ -219,36 +228,10 @@ class Host(Closable):
         settings = call.settings or self.session.settings
         return call.permit.scope_of(call.scope, settings.scope)
 
-    def _follow(self, session: Session, scope: str | None) -> None:
+    def _follow(self, session: Session, scope: str) -> None:
         """Keep the live index up with what a job writes, so that no search has to."""
-        name = session.settings.scope if scope is None else scope
         if session.is_open:
-            self._lanes.quick(partial(session.indexes.follow, name)).result()
-
-    def _session(self, settings: Settings | None) -> Session:
-        """Return the session with some settings; called by the lanes only."""
-        if settings is None or settings == self.session.settings:
-            return self.session
-        with self._lock:
-            found = self._sessions.get(settings)
-            if found is None:
-                found = self._sessions[settings] = self._beside(settings)
-            return found
-
-    def _beside(self, settings: Settings) -> Session:
-        """Return a new session; what two of them can share of a model, they share."""
-        known = {model_of(one.settings): one for one in self._sessions.values()}
-        known[model_of(self.session.settings)] = self.session
-        alike = known.get(model_of(settings))
-        if alike is not None:
-            return alike.beside(settings)
-        if len(known) >= _MODELS:
-            raise HomeBusyError(
-                f"The daemon serves {_MODELS} models already; `shiyi daemon restart` frees them."
-            )
-        found = self.session.beside(settings)
-        found.loader = Loader(found.load_encoder)
-        return found
+            self._lanes.quick(partial(session.indexes.follow, scope)).result()
 
 
 def _invoked(session: Session, operation: Operation, call: Call) -> BaseModel:
