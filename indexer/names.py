@@ -59,8 +59,15 @@ class Names:
         keys = (_name_keys(name) for name in self._names.get(entity, ()))
         return [one for one in dict.fromkeys(keys) if one]
 
+    def slots_by_name(self, entity: str, lexical: LiveOkapi) -> dict[str, list[int]]:
+        """Return the living slots in which each name of an entity stands, ascending."""
+        names = self._names.get(entity, ())
+        return {name: slots_naming(lexical, [k]) for name in names if (k := _name_keys(name))}
+
     def find(self, text: str) -> list[Named]:
         """Return the names in a text, by place; longer ones first, exact ones before others."""
+        if not self._names:
+            return []
         self._prepare()
         folded = fold_with_spans(text)
         found: list[Named] = []

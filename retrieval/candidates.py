@@ -12,13 +12,14 @@ from shiyi.indexer.lexical import top
 from shiyi.indexer.lone import terms_with
 from shiyi.indexer.segment import Array
 from shiyi.retrieval.fuse import Evidence
+from shiyi.retrieval.othernames import OtherNames
 from shiyi.retrieval.query import Asked
 from shiyi.retrieval.succession import Succession
 from shiyi.retrieval.when import Reading
 
 _WORD_CANDIDATES = 200
 _SAMPLE = 200
-_LIFTED = 0.5  # of the way from the whole text's cosine to that of its nearest sentence
+_LIFTED = 0.5  # of the way from the whole text's cosine to its nearest sentence or other wording
 _EPOCH = date(1970, 1, 1)
 
 
@@ -30,18 +31,21 @@ def gather(
     *,
     words: bool,
     replaced: Succession,
+    names: OtherNames,
 ) -> tuple[Array, Evidence]:
     """Return the slots at hand and what is known of them: all allowed, or candidates of many.
 
-    allowed is bool (slots,). vectors are the centred ones of the whole query and of its
-    sentences, (k, d), or None. words says whether the lexical channel takes part.
+    allowed is bool (slots,). vectors are the centred ones of the whole query, of its sentences
+    and of the query with other names, (k, d), or None. words says whether the lexical channel
+    takes part.
     """
     lexical = index.lexical.search(asked.terms if words else [], terms_with(asked.text))
+    bm25 = names.counted(lexical.bm25) if words else lexical.bm25
     exact = _exact(index, asked.text)
     table = index.vectors if vectors is not None else None
     if table is not None and vectors is not None and table.is_large:
         named = np.array([slot for slot in exact if allowed[slot]], np.int64)
-        worded = top(np.where(allowed, lexical.bm25, 0.0), _WORD_CANDIDATES)
+        worded = top(np.where(allowed, bm25, 0.0), _WORD_CANDIDATES)
         slots, sample = _candidates(index, asked, allowed, _distinct(named, worded), vectors)
     else:
         slots = np.flatnonzero(allowed)
@@ -52,7 +56,7 @@ def gather(
     return slots, Evidence(
         cosine=_cosines(index, vectors, slots),
         embedded=table.embedded[slots] if table is not None else np.zeros(len(slots), bool),
-        bm25=lexical.bm25[slots],
+        bm25=bm25[slots],
         coverage=lexical.coverage[slots],
         exact=np.array([exact.get(slot, 0.0) for slot in slots.tolist()], np.float64)
         if exact
@@ -82,8 +86,8 @@ def only_named(index: ScopeIndex, text: str, allowed: Array) -> Array:
 def _cosines(index: ScopeIndex, vectors: Array | None, slots: Array) -> Array:
     """Return the cosine of the query with each slot, float64 (n,).
 
-    In a text of several sentences the point may be made by one of them, so a document that is
-    nearer to one than to the whole is lifted halfway there.
+    In a text of several sentences the point may be made by one of them, and a text may use
+    another name, so a document that is nearer to such a wording is lifted halfway there.
     """
     table = index.vectors
     if vectors is None or table is None:

@@ -14,6 +14,7 @@ from shiyi.models.tokens import TokenCounter
 from shiyi.retrieval.candidates import gather, only_named
 from shiyi.retrieval.fuse import DOUBT, Evidence, Fused, fuse, margin
 from shiyi.retrieval.hits import Found, collect_hits
+from shiyi.retrieval.othernames import NO_OTHER_NAMES, other_names
 from shiyi.retrieval.outcome import Outcome
 from shiyi.retrieval.pack import pack
 from shiyi.retrieval.query import MAX_LIMIT, MAX_QUERY, Asked, Query, read_query
@@ -92,8 +93,13 @@ def find(indexes: Indexes, scope: str, query: Query, trace: Tracer = SILENT) -> 
         notes = list(indexes.notes)
     with trace.stage("filter"):
         allowed = only_named(index, query.text, index.allowed(query.filter, asked.now))
+    with trace.stage("names"):
+        names = other_names(index, asked) if "names" not in query.without else NO_OTHER_NAMES
     with trace.stage("encode"):
-        vectors, own = _encode(indexes, index, asked, notes) if use_vectors else (None, None)
+        vectors, own = None, None
+        if use_vectors:
+            texts = [asked.text, *asked.sentences, *names.texts]
+            vectors, own = _encode(indexes, index, texts, notes)
     trace.uses(index, own)
     with trace.stage("candidates"):
         slots, evidence = gather(
@@ -103,6 +109,7 @@ def find(indexes: Indexes, scope: str, query: Query, trace: Tracer = SILENT) -> 
             vectors,
             words="lexical" in query.channels,
             replaced=succession(index, indexes.store),
+            names=names,
         )
     with trace.stage("fuse"):
         calibration = own or Calibration.identity(1, "")
@@ -150,9 +157,9 @@ def _choose(
 
 
 def _encode(
-    indexes: Indexes, index: ScopeIndex, asked: Asked, notes: list[str]
+    indexes: Indexes, index: ScopeIndex, texts: list[str], notes: list[str]
 ) -> tuple[Array | None, Calibration | None]:
-    """Return the centred vectors of the query and of its sentences, (k, d), and the calibration.
+    """Return the centred vectors of texts that ask, (k, d), and the calibration.
 
     None when nothing is embedded.
     """
@@ -160,8 +167,7 @@ def _encode(
         return None, None
     try:
         model = indexes.model()
-        texts = [to_simplified(text) for text in (asked.text, *asked.sentences)]
-        raw = model.encoder.encode_queries(texts)
+        raw = model.encoder.encode_queries([to_simplified(text) for text in texts])
     except ModelUnavailableError as error:
         notes.append(f"Keywords only: {error}")
         return None, None
