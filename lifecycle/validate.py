@@ -87,9 +87,13 @@ def rows(store: Store) -> Iterator[Finding]:
     lost = [row[2] for row in store.checks.lost_rows()]
     torn = [row[1] for row in store.checks.torn_records()]
     risen = [row[1] for row in store.checks.risen()]
-    yield _counted("rows", lost, "rows that were written are not there", "Every row is there.")
-    yield _counted("versions", torn, "records lack a version", "Every record has all its versions.")
-    yield _counted("purged", risen, "ids were purged and are there", "What was purged is gone.")
+    yield _counted("rows", lost, "Written and not there", "rows", "Every row is there.")
+    yield _counted(
+        "versions", torn, "Without one of their versions", "records",
+        "Every record has all its versions.",
+    )  # fmt: skip
+    yield _counted("purged", risen, "Purged and there all the same", "ids",
+                   "What was purged is gone.")  # fmt: skip
 
 
 def links(store: Store) -> Iterator[Finding]:
@@ -98,9 +102,11 @@ def links(store: Store) -> Iterator[Finding]:
     quotes = [src for _, src, rel, _ in orphans if rel == "quotes"]
     others = [src for _, src, rel, _ in orphans if rel != "quotes"]
     if quotes or not others:
-        yield _counted("links", quotes, "quotes lead to no words", "Every link leads somewhere.")
+        yield _counted(
+            "links", quotes, "Leading to no words", "quotes", "Every link leads somewhere."
+        )
     if others:
-        detail = f"{len(others)} links lead to or from what is not here, {_named(others)}."
+        detail = f"To or from what is not here: {counted(len(others), 'links')}, {_named(others)}."
         yield Finding("links", "warning", detail)
 
 
@@ -123,20 +129,21 @@ def chains(store: Store) -> Iterator[Finding]:
 def spans(store: Store) -> Iterator[Finding]:
     """Look for quotes whose span does not lie in the words."""
     broken = [row[1] for row in store.checks.broken_spans()]
-    yield _counted("spans", broken, "quotes reach outside their words", "Every quote fits.")
+    yield _counted("spans", broken, "Beyond their words", "quotes", "Every quote fits.")
 
 
 def attachments(store: Store) -> Iterator[Finding]:
     """Compare every attachment with its SHA-256, and look for files that nothing names."""
     found = list(store.checks.attachments())
-    for how in ("missing", "changed"):
+    faults = {"missing": "Without their bytes", "changed": "With other bytes than before"}
+    for how, fault in faults.items():
         ids = [id_ for _, id_, one in found if one == how]
         if ids:
-            detail = f"The bytes of {len(ids)} attachments are {how}, {_named(ids)}."
-            yield Finding("attachments", "failed", detail)
+            yield Finding("attachments", "failed", _faulty(fault, ids, "attachments"))
     stray = store.checks.stray_files()
     if stray:
-        detail = f"{len(stray)} files of attachments belong to none, left by an interrupted write."
+        files = counted(len(stray), "files")
+        detail = f"{files} of no attachment, left by an interrupted write."
         yield Finding("attachments", "warning", detail)
     elif not found:
         yield Finding("attachments", "ok", "Every attachment has its bytes.")
@@ -154,18 +161,23 @@ def turns(store: Store, state: State) -> Iterator[Finding]:
     open_ = [row[1] for row in store.checks.open_captures()]
     untaken = store.checks.untaken_turns()
     if open_:
-        detail = f"{len(open_)} captures are not finalized, {_named(open_)}."
+        detail = f"{counted(len(open_), 'captures')} not finalized, {_named(open_)}."
         yield Finding("turns", state, detail)
     if untaken:
-        yield Finding("turns", state, f"{len(untaken)} turns were to be captured and are not.")
+        wanted = counted(len(untaken), "turns")
+        yield Finding("turns", state, f"{wanted} to be captured and not captured yet.")
     if not open_ and not untaken:
         yield Finding("turns", "ok", "Every turn is closed.")
 
 
-def _counted(name: str, ids: Sequence[Any], fault: str, good: str) -> Finding:
+def _counted(name: str, ids: Sequence[Any], fault: str, what: str, good: str) -> Finding:
     if ids:
-        return Finding(name, "failed", f"{len(ids)} {fault}, {_named(ids)}.")
+        return Finding(name, "failed", _faulty(fault, ids, what))
     return Finding(name, "ok", good)
+
+
+def _faulty(fault: str, ids: Sequence[Any], what: str) -> str:
+    return f"{fault}: {counted(len(ids), what)}, {_named(ids)}."
 
 
 def _named(ids: Sequence[Any]) -> str:

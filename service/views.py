@@ -110,6 +110,7 @@ def list_item_of(row: Record | Capture) -> ListItem:
             date=_iso(row.date_start),
             title=row.title,
             external_id=row.external_id,
+            written=row.updated_at.isoformat(),
         )
     text = " ".join(row.text[: 2 * _TITLE].split())
     return ListItem(
@@ -121,6 +122,7 @@ def list_item_of(row: Record | Capture) -> ListItem:
         date=_iso(row.captured_at.date() if row.captured_at else None),
         title=text if len(text) <= _TITLE else f"{text[: _TITLE - 1]}…",
         external_id=row.external_id,
+        written=row.recorded_at.isoformat(),
     )
 
 

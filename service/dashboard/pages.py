@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from shiyi.core.ids import is_trace_id
 from shiyi.service.dashboard import reading, tracing
 from shiyi.service.dashboard.asking import Asked, Page
 from shiyi.service.dashboard.charts import recall_charts
@@ -70,6 +71,8 @@ async def traces(asked: Asked) -> Page:
 
 async def trace(asked: Asked) -> Page:
     """Show how one answer came about."""
+    if not is_trace_id(asked.path):
+        return Page("error", {"says": "error.unknown"}, 404)
     found = (await asked.call("trace", id=asked.path))["trace"]
     titles = await reading.titles(asked, tracing.ids_of(found))
     return Page("trace", {"trace": found, "questions": tracing.questions_of(found),
@@ -130,7 +133,8 @@ async def review(asked: Asked) -> Page:
 
 async def pending(asked: Asked) -> Page:
     """List turns that are not closed."""
-    return Page("pending", {"found": await asked.call("pending")})
+    found = await asked.call("pending")
+    return Page("pending", {"found": found, "most": 2 * _PAGE})
 
 
 async def validation(asked: Asked) -> Page:

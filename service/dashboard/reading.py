@@ -1,6 +1,6 @@
 """One memory whole: a record with its versions, links and words, a capture, or an attachment."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from shiyi.service.dashboard.asking import Asked, Page
@@ -28,6 +28,8 @@ async def memory(asked: Asked) -> Page:
     whole = await asked.call("show", id=id_, versions=True)
     words = await asked.call("deep", ids=[id_], budget=_WORDS, format="json")
     ends = [_other_end(one, id_) for one in whole["links"] if one["rel"] != "quotes"]
+    ends += [one["capture"] for one in shown["feedback"]]
+    ends += _named_in(record["attrs"])
     return Page("record", {
         "record": record,
         "trust": trust,
@@ -35,6 +37,7 @@ async def memory(asked: Asked) -> Page:
         "fragments": words.get("fragments", []),
         "more_words": words["truncated"]["omitted"],
         "links": _grouped(whole["links"], id_),
+        "feedback": shown["feedback"],
         "titles": await titles(asked, ends),
         "closes": record["kind"] == "followup"
         and record["attrs"].get("state", "open") == "open"
@@ -61,6 +64,12 @@ async def titles(asked: Asked, ids: Iterable[str]) -> dict[str, str]:
         for id_, title in called.items()
         if title and (one.startswith(id_) or id_.startswith(one))
     }
+
+
+def _named_in(attrs: Mapping[str, Any]) -> list[str]:
+    """Return what may be the id of a memory among the values of attrs."""
+    lists = ([one] if isinstance(one, str) else one for one in attrs.values())
+    return [id_ for one in lists if isinstance(one, list) for id_ in one if isinstance(id_, str)]
 
 
 def _short(text: str) -> str:

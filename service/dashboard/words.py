@@ -7,6 +7,8 @@ from importlib.resources import files
 
 import opencc
 
+from shiyi.service.dashboard.sentences import Said, said_in
+
 LANGUAGES = ("en", "zh-Hant", "zh-Hans")
 _HANT = ("zh-hant", "zh-tw", "zh-hk", "zh-mo")
 _MOST_WISHES = 20
@@ -23,6 +25,10 @@ class Words:
         """Return the words of a key with the values put in; raises KeyError for an unknown one."""
         text = self.texts[key]
         return text.format(**values) if values else text
+
+    def said(self, sentence: str) -> Said:
+        """Return what an operation said, in the language of the page if it is known there."""
+        return said_in(self.language, sentence)
 
     def label(self, group: str, value: object) -> str:
         """Return what a value of the store is called, or the value when it has no name here."""

@@ -223,6 +223,7 @@ class ListItem(BaseModel):
     date: str | None
     title: str
     external_id: str | None = Field(description="the name that its source gave it")
+    written: str = Field(description="when its newest version, or the capture, was written")
 
 
 class ListResult(BaseModel):

@@ -341,6 +341,44 @@ def test_pages_speak_the_language_of_the_browser(
     assert f"<h1>{title}</h1>" in reply.body.decode()
 
 
+@pytest.mark.parametrize("language", ["zh-TW", "zh-CN"])
+def test_chinese_pages_speak_chinese_throughout(
+    visitor: Visitor, door: Served, kept: dict[str, str], language: str
+) -> None:
+    """Notes, findings, next steps and refusals too; what is named in them stays as it is."""
+    door.ask("POST", "/v1/preflight", {"text": "我今天很難過", "turn": "t 7", "tier": "full"})
+    turn = door.ask("POST", "/v1/preflight", {"text": "我今天很累", "turn": "t8", "tier": "full"})
+    door.ask("POST", "/v1/capture", {"text": "我今天很累", "turn": turn.json["turn_id"]})
+    page = f"/dashboard/memory/{kept['record']}"
+    form = visitor.form(page, "archive") | {"etag": "0" * 16}
+    paths = [f"/dashboard/{name}" if name else "/dashboard" for name in READERS]
+    paths += [
+        "/dashboard/validation?run=1", "/dashboard/search?q=%E6%B2%92%E6%9C%89%E7%9A%84",
+        "/dashboard/search?q=x&scope=nowhere", "/dashboard/search?q=%21", page,
+        "/dashboard/now?as_of=nonsense", "/dashboard/now?as_of=2025-02-31",
+        "/dashboard/records?scope=nowhere", "/dashboard/records?after=x",
+        "/dashboard/records?after=7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "/dashboard/search?scope=a%2Fb",
+        "/dashboard/memory/7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "/dashboard/memory/7ZZZ",
+        "/dashboard/trace/179609448215405687411777", "/dashboard/trace/x",
+        "/dashboard/timeline?resume=x", "/dashboard/timeline?about=7ZZZZZZZZZZZZZZZZZZZZZZZZZ",
+    ]  # fmt: skip
+
+    replies = {path: visitor.ask(path, Accept_Language=language) for path in paths}
+    words = {"csrf": form["csrf"], "id": kept["capture"]}
+    blank = words | {"outcome": "declined", "note": " "}
+    sent = {"archive": form, "close": blank, "confirm": words}
+    for name, given in sent.items():
+        replies[name] = visitor.ask(f"/dashboard/{name}", given, Accept_Language=language)
+
+    told = {path: one.body.decode() for path, one in replies.items()}
+    assert {path: re.findall(r'lang="en">(.+?)<', page) for path, page in told.items()
+            if 'lang="en"' in page} == {}  # fmt: skip
+    assert "<code>" not in told["/dashboard/validation?run=1"]
+    assert "shiyi capture --turn" in told["/dashboard/pending"]
+    assert "7ZZZ" not in told["/dashboard/trace/x"]
+    assert {one.status for path, one in replies.items() if "trace/" in path} == {404}
+
+
 def test_the_command_says_where_it_is(door: Served) -> None:
     """`shiyi dashboard` gives an address; without a home it makes none."""
     told = command(door.home, "dashboard", "--no-browser", "--json", "--scope", "工作")

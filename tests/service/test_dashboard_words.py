@@ -10,9 +10,12 @@ from shiyi.retrieval.review import DEBTS
 from shiyi.retrieval.trust import TRUSTS
 from shiyi.service.dashboard.page import is_reference
 from shiyi.service.dashboard.words import LANGUAGES, catalogue
+from shiyi.service.table.operations import OPERATIONS
 from shiyi.store import kinds
 from shiyi.store.shapes import SHAPES
-from shiyi.store.shapes.persons import STATE_BLOCKS
+from shiyi.store.shapes.persons import ENTITY_TYPES, STATE_BLOCKS
+from shiyi.store.shapes.stances import PROMISE_STATES
+from shiyi.store.shapes.thoughts import FOLLOWUP_STATES, HYPOTHESIS_STATUSES
 
 TEMPLATES = files("shiyi.service.dashboard").joinpath("templates")
 SOURCES = files("shiyi.service.dashboard")
@@ -47,7 +50,7 @@ def test_no_key_is_missing() -> None:
 def test_no_key_is_there_for_nothing() -> None:
     """A key is named, or its group is looked up by value."""
     made = {name.partition(".")[0] for found in _MADE.findall(sources()) for name in found if name}
-    made |= {"gap", "debt"}  # looked up in the texts
+    made |= {"gap", "debt", "entity_type", "guess"}  # looked up in another way
     named = used()
 
     assert {
@@ -70,6 +73,12 @@ def test_no_key_is_there_for_nothing() -> None:
         ("debt", tuple(DEBTS)),
         ("trust", TRUSTS),
         ("attr", tuple({name for shape in SHAPES.values() for name in shape.model_fields})),
+        ("origin", kinds.ORIGINS),
+        ("verdict", kinds.VERDICTS),
+        ("entity_type", ENTITY_TYPES),
+        ("guess", HYPOTHESIS_STATUSES),
+        ("when", (*PROMISE_STATES, *FOLLOWUP_STATES)),
+        ("operation", tuple(one.name for one in OPERATIONS if one.job and not one.here)),
         ("outcome", ("found", "empty", "failed", "unavailable")),
     ],
 )
