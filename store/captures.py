@@ -31,21 +31,24 @@ _HASHES = """
     SELECT scope, capture_id, utf8_sha256 FROM captures WHERE capture_id IN (SELECT unnest(?))
 """
 _ALL = f"SELECT {_COLUMNS} FROM captures WHERE scope = ? ORDER BY capture_id"  # noqa: S608
-# What has the smaller key comes first: the id alone, or the later time.
+# What has the smaller keys comes first: the id alone, or the later time.
 _PAGE = f"""
     WITH found AS (
-        SELECT capture_id, CASE $order WHEN 'updated' THEN -epoch_us(recorded_at)
-            WHEN 'newest' THEN -epoch_us(coalesce(captured_at, recorded_at)) ELSE 0 END AS key
+        SELECT capture_id,
+            CASE $order WHEN 'updated' THEN -epoch_us(recorded_at) ELSE 0 END AS kept,
+            CASE $order WHEN 'id' THEN 0 ELSE -epoch_us(coalesce(captured_at, recorded_at)) END
+            AS said
         FROM captures WHERE scope = $scope
     ), page AS (
-        SELECT found.capture_id, found.key FROM found
+        SELECT found.capture_id, found.kept, found.said FROM found
         LEFT JOIN (SELECT * FROM found WHERE capture_id = $after) AS last ON true
         WHERE $after IS NULL OR CASE $order WHEN 'id' THEN found.capture_id > $after
-            ELSE (found.key, found.capture_id) > (last.key, last.capture_id) END
-        ORDER BY found.key, found.capture_id LIMIT $limit
+            ELSE (found.kept, found.said, found.capture_id)
+                > (last.kept, last.said, last.capture_id) END
+        ORDER BY found.kept, found.said, found.capture_id LIMIT $limit
     )
     SELECT {_COLUMNS} FROM captures JOIN page USING (capture_id) WHERE scope = $scope
-    ORDER BY page.key, capture_id
+    ORDER BY page.kept, page.said, capture_id
 """  # noqa: S608
 
 
@@ -89,8 +92,8 @@ def page_captures(
 ) -> list[Capture]:
     """Return up to `limit` captures in `order`; `after` is the id of the last one shown before.
 
-    "updated": what was kept last comes first; "newest": what was said last. Words are never taken
-    back, but they may be purged: raises UsageError when `after` is gone, but in the order of ids.
+    "updated": what was kept last comes first, of that what was said last; "newest": what was said
+    last. Raises UsageError when `after` was purged, but in the order of ids, which needs none.
     """
     values = {"scope": scope, "order": order, "after": after, "limit": limit}
     rows = database.rows(_PAGE, values)

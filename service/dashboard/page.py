@@ -50,7 +50,8 @@ def _environment() -> Environment:
         loader=FunctionLoader(_template), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, finalize=_seen,
     )  # fmt: skip
-    environment.filters |= {"moment": _moment, "count": _count, "part": _part, "pieces": _pieces}
+    environment.filters |= {"moment": _moment, "count": _count, "part": _part, "pieces": _pieces,
+                            "coded": _coded}  # fmt: skip
     environment.tests["reference"] = is_reference
     environment.globals["script"] = _static_url(SCRIPT)
     return environment
@@ -84,6 +85,14 @@ def _count(number: float) -> str:
 
 def _part(number: float | None) -> str:
     return "–" if number is None else f"{number:.3f}"
+
+
+def _coded(sentence: str) -> list[tuple[str, bool]]:
+    """Return a sentence in pieces, each with whether it is a command in backticks."""
+    pieces = sentence.split("`")
+    if len(pieces) % 2 == 0:  # one has no partner
+        return [(sentence, False)]
+    return [(text, place % 2 == 1) for place, text in enumerate(pieces)]
 
 
 def _pieces(snippet: Mapping[str, Any]) -> list[tuple[str, bool]]:

@@ -197,6 +197,32 @@ def test_jobs_move_by_themselves(look: Any, sample: Served, tmp_path: Path) -> N
     assert one.said == []
 
 
+def test_what_is_long_stays_in_its_place(look: Any, sample: Served) -> None:
+    """A text of 10,000 lines scrolls in a box, by keys too; a list cuts what a page shows whole."""
+    lines = "\n".join(f"第{n}行" for n in range(10_000))
+    long = "長" * 800
+    kept = sample.ask("POST", "/v1/remember?scope=long", {"text": lines, "gist": long}).json
+    due = {"kind": "followup", "gist": long, "summary_only": True,
+           "attrs": {"question": long, "context": long, "due": "2020-01-01"}}  # fmt: skip
+    ask = sample.ask("POST", "/v1/add-record?scope=long", due).json["record_id"]
+    one = look(viewport={"width": 390, "height": 900})
+    height = "document.documentElement.scrollHeight"
+
+    one.go(f"/memory/{kept['capture_id']}?scope=long")
+    whole, box = one.page.evaluate(height), one.page.locator("blockquote")
+    box.focus()
+    one.page.keyboard.press("End")
+    one.page.wait_for_function("() => document.activeElement.scrollTop > 10000")
+    one.go("/followups?scope=long")
+    listed = one.page.evaluate(height)
+    one.go(f"/memory/{ask}?scope=long")
+
+    assert whole < 2500
+    assert listed < 1500
+    assert one.page.locator(".big").bounding_box()["height"] > 900
+    assert one.said == []
+
+
 @pytest.mark.parametrize(
     ("scripts", "most"),
     [

@@ -233,10 +233,10 @@ def test_pages_of_captures_follow_each_other(
     ):
         seen += page
 
-    def key(one: Capture) -> tuple[float, str]:
-        said = one.captured_at or one.recorded_at
-        at = {"id": 0.0, "updated": one.recorded_at.timestamp(), "newest": said.timestamp()}
-        return -at[order], one.capture_id
+    def key(one: Capture) -> tuple[float, float, str]:
+        kept, said = one.recorded_at.timestamp(), (one.captured_at or one.recorded_at).timestamp()
+        keys = {"id": (0, 0), "updated": (-kept, -said), "newest": (0, -said)}
+        return *keys[order], one.capture_id
 
     assert seen == sorted(captures, key=key)
 
