@@ -20,9 +20,9 @@ from shiyi.core.ids import derived_id
 from shiyi.core.iterate import batched
 from shiyi.core.text import text_sha256
 from shiyi.indexer.analyze import analyzer_fingerprint
+from shiyi.indexer.documents import documents_of_batch
 from shiyi.indexer.embeddings import EmbeddingStore, passage_key
 from shiyi.indexer.generation import FORMAT
-from shiyi.indexer.index import documents_of_batch
 from shiyi.indexer.indexes import Indexes
 from shiyi.indexer.vectors import EXACT_LIMIT
 from shiyi.models.calibration import Calibration

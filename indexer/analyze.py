@@ -13,8 +13,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from shiyi.indexer.fold import Folded, fold, is_traditional, to_mainland_words
 from shiyi.indexer.lexicon import segmenter, stemmer, stop_words
@@ -66,8 +66,7 @@ _left_out: frozenset[str] = frozenset()
 _MAX_TERM = 64  # characters; a longer run is no word that anyone searches for
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """One term and where it stands in the folded text. An identifier is exact by nature."""
 
     text: str
@@ -145,12 +144,17 @@ def _locate_pieces(folded: str, first: int, last: int) -> Iterator[Term]:
 
 def identifiers(text: str) -> set[str]:
     """Return the e-mails, phone numbers and codes of `text`, in their one form."""
-    return {term.text for term in _locate_uncut(fold(text)) if term.identifier}
+    folded = fold(text)
+    if not _may_identify(folded):
+        return set()
+    return {term.text for term in _locate_uncut(folded) if term.identifier}
 
 
 def only_identifiers(text: str) -> bool:
     """Tell whether `text` holds identifiers and no other letter or digit."""
     folded = fold(text)
+    if not _may_identify(folded):
+        return False
     covered = {
         place
         for term in _locate_uncut(folded)
@@ -160,6 +164,11 @@ def only_identifiers(text: str) -> bool:
     return bool(covered) and all(
         place in covered for place, character in enumerate(folded) if character.isalnum()
     )
+
+
+def _may_identify(folded: str) -> bool:
+    """Tell quickly whether a folded text may hold an identifier; most texts have none."""
+    return "@" in folded or any(map(str.isdigit, folded))
 
 
 def locate_in_original(folded: Folded, wanted: set[str]) -> list[tuple[int, int]]:

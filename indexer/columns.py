@@ -1,7 +1,7 @@
 """The columns of every document of a scope, one contiguous array for each that is in use."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,6 +9,26 @@ from shiyi.indexer.documents import COLUMNS
 from shiyi.indexer.segment import Array
 
 _NAMES = COLUMNS.names or ()
+
+
+class Line(NamedTuple):
+    """The row of one document, as plain values in the order of COLUMNS."""
+
+    id: str
+    type: int
+    start: int
+    end: int
+    version: int
+    kind: int
+    layer: int
+    status: int
+    salience: int
+    date_start: int
+    date_end: int
+    expires: int
+    han: float
+    previous: str
+    passage: bytes
 
 
 class Columns:
@@ -53,10 +73,13 @@ class Columns:
             found[place] = self._added[int(slots[place]) - base]
         return found
 
-    def row(self, slot: int) -> Any:
+    def row(self, slot: int) -> Line:
         """Return the row of one slot."""
         base = len(self._base)
-        return self._base[slot] if slot < base else np.array(self._added[slot - base], COLUMNS)[()]
+        if slot >= base:
+            return Line._make(self._added[slot - base])
+        id_, *numbers, previous, passage = self._base[slot].item()
+        return Line._make((id_.decode("ascii"), *numbers, previous.decode("ascii"), passage))
 
 
 def positions_of(names: Sequence[str], wanted: frozenset[str]) -> Array:

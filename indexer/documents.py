@@ -4,7 +4,7 @@ A document is a pure function of the store's rows, so the index is a function of
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
@@ -15,7 +15,7 @@ from shiyi.indexer.analyze import analyzer_fingerprint, han_share, term_key, ter
 from shiyi.indexer.fold import fold, to_simplified
 from shiyi.indexer.fragments import LIMIT, NARROW, OVERLAP, split
 from shiyi.indexer.segment import Array, count_terms
-from shiyi.store import Capture, Link, Record
+from shiyi.store import Capture, Link, Record, Store
 from shiyi.store.kinds import KINDS, LAYERS, STATUSES
 
 RECORD, FRAGMENT = 0, 1
@@ -166,6 +166,33 @@ def capture_documents(capture: Capture, previous: Capture | None) -> list[Docume
             )
         )
     return documents
+
+
+def documents_of_records(store: Store, scope: str, ids: Sequence[str]) -> Iterable[list[Document]]:
+    """Yield the documents of each record among `ids` that exists."""
+    if not ids:
+        return
+    quotes = store.links_from(scope, ids)
+    for record_id, versions in store.versions_of(scope, ids).items():
+        own = [link for link in quotes.get(record_id, []) if link.rel == "quotes"]
+        yield [record_document(versions[-1], own)]
+
+
+def documents_of_captures(store: Store, scope: str, ids: Sequence[str]) -> Iterable[list[Document]]:
+    """Yield the documents of each capture among `ids` that exists."""
+    captures = store.captures(scope, ids) if ids else {}
+    yield from documents_of_batch(store, scope, list(captures.values()))
+
+
+def documents_of_batch(
+    store: Store, scope: str, captures: Sequence[Capture]
+) -> Iterable[list[Document]]:
+    """Yield the documents of each capture, with the turns before them read in one go."""
+    wanted = {c.previous_id for c in captures if c.previous_id is not None}
+    known = {c.capture_id: c for c in captures}
+    before = {**store.captures(scope, sorted(wanted - known.keys())), **known}
+    for capture in captures:
+        yield capture_documents(capture, before.get(capture.previous_id or ""))
 
 
 def row(document: Document, passage: bytes) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ original each folded character came from, so that a match is always shown in the
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -32,10 +33,11 @@ class Folded:
     """A folded text; character i came from original[starts[i]:ends[i]]."""
 
     text: str
-    starts: list[int]
-    ends: list[int]
+    starts: Sequence[int]
+    ends: Sequence[int]
 
 
+@lru_cache(maxsize=4)  # whoever reads a question folds it once more
 def fold(text: str) -> str:
     """Return the matching form of `text`."""
     if text.isascii():
@@ -49,7 +51,7 @@ def fold_with_spans(text: str) -> Folded:
     if _PLAIN.fullmatch(text):
         whole = fold(text)
         if len(whole) == len(text):  # and so each of them became one
-            return Folded(whole, list(range(len(text))), list(range(1, len(text) + 1)))
+            return Folded(whole, range(len(text)), range(1, len(text) + 1))
     characters: list[str] = []
     spans: list[tuple[int, int]] = []
     for cluster, start, end in _clusters(text):

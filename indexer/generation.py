@@ -259,4 +259,6 @@ def _read(path: Path) -> bytes:
 
 
 def _map_bytes(path: Path) -> Array:
-    return np.memmap(path, np.uint8, "r") if path.stat().st_size else np.empty(0, np.uint8)
+    if not path.stat().st_size:
+        return np.empty(0, np.uint8)
+    return np.memmap(path, np.uint8, "r").view(np.ndarray)  # as map_array does

@@ -11,11 +11,12 @@ from shiyi.indexer.columns import Columns, positions_of
 from shiyi.indexer.documents import (
     COLUMNS,
     FRAGMENT,
+    NEVER,
     NO_DATE,
     RECORD,
     Document,
-    capture_documents,
-    record_document,
+    documents_of_captures,
+    documents_of_records,
     row,
     topic_key,
 )
@@ -28,7 +29,7 @@ from shiyi.indexer.quotes import QUOTES, Quotes
 from shiyi.indexer.relations import Relations
 from shiyi.indexer.segment import Array, Segment
 from shiyi.indexer.vectors import VectorTable
-from shiyi.store import Capture, Store
+from shiyi.store import Store
 from shiyi.store.kinds import KINDS, LAYERS, STATUSES
 from shiyi.store.rows import SEARCHED
 
@@ -56,6 +57,12 @@ class Filter:
     records: bool = True
     expired: bool = False
 
+    @property
+    def concerns_records(self) -> bool:
+        """Whether it matters what is a record and what is a capture."""
+        of_records = self.kinds or self.layers or self.statuses
+        return bool(of_records) or not (self.captures and self.records)
+
 
 class ScopeIndex:
     """Everything that a search in one scope needs. One slot a document; slots are never reused."""
@@ -81,6 +88,7 @@ class ScopeIndex:
         self._quotes = Quotes(quotes, fragments, self._records)
         self._relations = Relations()
         self.vectors: VectorTable | None = None
+        self._none_waits = False  # known of the documents as they stand
 
     def __len__(self) -> int:
         return self.lexical.corpus_size
@@ -156,6 +164,7 @@ class ScopeIndex:
         self._documents.append(document)
         if self.vectors is not None:
             self.vectors.add(None)
+        self._none_waits = False
         return slot
 
     # Vectors
@@ -165,13 +174,16 @@ class ScopeIndex:
         for _ in range(len(self._base), self.slots):
             vectors.add(None)
         self.vectors = vectors
+        self._none_waits = False
 
     def waiting(self) -> Array:
         """Return the living slots that are not embedded yet, ascending."""
-        if self.vectors is None:
+        if self.vectors is None or self._none_waits:
             return np.empty(0, np.int64)
         alive = self.lexical.alive[: self.slots]
-        return np.flatnonzero(alive & ~self.vectors.embedded[: self.slots])
+        waiting = np.flatnonzero(alive & ~self.vectors.embedded[: self.slots])
+        self._none_waits = not len(waiting)
+        return waiting
 
     def passage_keys(self, slots: Iterable[int]) -> list[bytes]:
         """Return the SHA-256 of the passages of the given slots."""
@@ -202,7 +214,7 @@ class ScopeIndex:
     def key(self, slot: int) -> tuple[int, str, int]:
         """Return (type, id, start) of a slot."""
         line = self.columns.row(slot)
-        return int(line["type"]), line["id"].decode("ascii"), int(line["start"])
+        return line.type, line.id, line.start
 
     def card(self, slot: int) -> dict[str, Any]:
         """Return the card of a slot."""
@@ -312,27 +324,38 @@ class ScopeIndex:
 
     def allowed(self, filter_: Filter, now: datetime) -> Array:
         """Return which slots a search may see, bool (slots,)."""
-        columns = self.columns
         allowed: Array = self.lexical.alive[: self.slots].copy()
-        is_record = columns["type"] == RECORD
+        seconds = int(now.timestamp())
+        if not filter_.expired and seconds >= self.once("expiry", self._first_expiry):
+            allowed &= self.columns["expires"] > seconds
+        if filter_.since is not None or filter_.until is not None:
+            allowed &= self.overlapping(filter_.since, filter_.until)
+        if filter_.topics:
+            allowed &= self._has_topic(filter_.topics)
+        if filter_.concerns_records:
+            allowed &= self._fits_as_record(filter_)
+        return allowed
+
+    def _fits_as_record(self, filter_: Filter) -> Array:
+        """Return which slots have the type, kind, layer and status wanted, bool (slots,)."""
+        is_record = self.columns["type"] == RECORD
+        fits = np.ones(self.slots, bool)
         if not filter_.captures:
-            allowed &= is_record
+            fits &= is_record
         if not filter_.records:
-            allowed &= ~is_record
+            fits &= ~is_record
         for name, wanted, values in (
             ("kind", filter_.kinds, KINDS),
             ("layer", filter_.layers, LAYERS),
             ("status", filter_.statuses, STATUSES),
         ):
             if wanted:
-                allowed &= ~is_record | positions_of(values, wanted)[columns[name]]
-        if not filter_.expired:
-            allowed &= columns["expires"] > int(now.timestamp())
-        if filter_.since is not None or filter_.until is not None:
-            allowed &= self.overlapping(filter_.since, filter_.until)
-        if filter_.topics:
-            allowed &= self._has_topic(filter_.topics)
-        return allowed
+                fits &= ~is_record | positions_of(values, wanted)[self.columns[name]]
+        return fits
+
+    def _first_expiry(self) -> int:
+        """Return when the first document expires, in seconds; most scopes have none that does."""
+        return int(self.columns["expires"].min(initial=NEVER))
 
     def overlapping(self, since: date | None, until: date | None) -> Array:
         """Return which slots have dates that overlap these days, both included, bool (slots,)."""
@@ -356,30 +379,3 @@ class ScopeIndex:
             if wanted & {topic_key(topic) for topic in document.topics}:
                 found[len(self._base) + i] = True
         return found
-
-
-def documents_of_records(store: Store, scope: str, ids: Sequence[str]) -> Iterable[list[Document]]:
-    """Yield the documents of each record among `ids` that exists."""
-    if not ids:
-        return
-    quotes = store.links_from(scope, ids)
-    for record_id, versions in store.versions_of(scope, ids).items():
-        own = [link for link in quotes.get(record_id, []) if link.rel == "quotes"]
-        yield [record_document(versions[-1], own)]
-
-
-def documents_of_captures(store: Store, scope: str, ids: Sequence[str]) -> Iterable[list[Document]]:
-    """Yield the documents of each capture among `ids` that exists."""
-    captures = store.captures(scope, ids) if ids else {}
-    yield from documents_of_batch(store, scope, list(captures.values()))
-
-
-def documents_of_batch(
-    store: Store, scope: str, captures: Sequence[Capture]
-) -> Iterable[list[Document]]:
-    """Yield the documents of each capture, with the turns before them read in one go."""
-    wanted = {c.previous_id for c in captures if c.previous_id is not None}
-    known = {c.capture_id: c for c in captures}
-    before = {**store.captures(scope, sorted(wanted - known.keys())), **known}
-    for capture in captures:
-        yield capture_documents(capture, before.get(capture.previous_id or ""))

@@ -9,7 +9,7 @@ are exact at every moment, so any sequence of changes ranks as a fresh build doe
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from rank_bm25 import BM25Okapi
@@ -62,12 +62,30 @@ class _Postings:
         return self.documents[: self.size], self.frequencies[: self.size]
 
 
+class _Found(NamedTuple):
+    """The postings of one term of a query: documents and their frequencies, or their weights."""
+
+    documents: Array
+    each: Array
+    idf: float
+    times: int
+
+
 @dataclass(frozen=True, slots=True)
 class LexicalScores:
-    """What a query found, one entry a slot. coverage is the share of the query's idf mass."""
+    """What a query found, float64 of each slot: its BM25 score, and the idf of the terms it holds.
+
+    mass is the idf of all terms of the query, 0 when there are none.
+    """
 
     bm25: Array
-    coverage: Array
+    covered: Array
+    mass: float
+
+    def coverage(self, slots: Array | slice = slice(None)) -> Array:
+        """Return the share of the query's idf mass that each of the slots holds."""
+        covered: Array = self.covered[slots]
+        return covered / self.mass if self.mass else covered
 
 
 class LiveOkapi(NonNegativeOkapi):
@@ -104,6 +122,16 @@ class LiveOkapi(NonNegativeOkapi):
         if slot < self._base_size:
             return self._base.terms_of(slot)
         return self._added[slot - self._base_size]
+
+    def held_by(self, slots: Iterable[int], keys: Sequence[int]) -> list[set[int]]:
+        """Return which of the given terms each document holds."""
+        wanted, known = set(keys), self._base.places_of(keys)
+        return [
+            {known[place] for place in known.keys() & self._base.term_places(slot).tolist()}
+            if slot < self._base_size
+            else wanted.intersection(self._added[slot - self._base_size][0].tolist())
+            for slot in slots
+        ]
 
     def add(self, keys: Array, frequencies: Array) -> int:
         """Add a document, visible at once, and return its slot."""
@@ -180,7 +208,7 @@ class LiveOkapi(NonNegativeOkapi):
     def search(
         self, query: Iterable[str], alike: Mapping[int, Array] | None = None
     ) -> LexicalScores:
-        """Return scores and coverage of every slot, float64.
+        """Return what every slot has of a query.
 
         alike: keys of other terms, uint64, that count as one with a term of the query.
         """
@@ -195,7 +223,7 @@ class LiveOkapi(NonNegativeOkapi):
         if self._dead:
             dead = ~self.alive[: self.slots]
             scores[dead] = covered[dead] = 0.0
-        return LexicalScores(scores, covered / mass if mass else covered)
+        return LexicalScores(scores, covered, mass)
 
     def slots_with(self, key: int) -> list[int]:
         """Return the living slots that hold a term, ascending."""
@@ -230,26 +258,44 @@ class LiveOkapi(NonNegativeOkapi):
 
         `scores` gets the weights, in the order of the terms, and `covered`, if there is one, idf.
         """
-        base, weights = self._base, self._weights
+        base, ready = self._base, self._weights is not None
+        each = base.frequencies if self._weights is None else self._weights
         starts, ends, idfs = self._look_up(counts)
-        for (key, times), start, end, idf in zip(counts.items(), starts, ends, idfs, strict=True):
-            if end > start:
-                documents = base.documents[start:end]
-                if weights is None:
-                    part = idf * self._saturation(documents, base.frequencies[start:end])
-                    self._weighed += end - start
-                else:
-                    part = weights[start:end]
-                np.add.at(scores, documents, part if times == 1 else times * part)
-                if covered is not None:
-                    np.add.at(covered, documents, idf)
-            if key in self._delta:
-                documents, frequencies = self._delta[key].get()
-                part = idf * self._saturation(documents, frequencies)
-                np.add.at(scores, documents, part if times == 1 else times * part)
-                if covered is not None:
-                    np.add.at(covered, documents, idf)
+        given = list(zip(counts.items(), idfs, strict=True))
+        found = [
+            _Found(base.documents[start:end], each[start:end], idf, times)
+            for ((_, times), idf), start, end in zip(given, starts, ends, strict=True)
+            if end > start
+        ]
+        added = [
+            _Found(*self._delta[key].get(), idf, times)
+            for (key, times), idf in given
+            if key in self._delta
+        ]
+        if not ready:
+            self._weighed += sum(len(one.documents) for one in found)
+        self._add(found, scores, covered, weighed=ready)
+        self._add(added, scores, covered, weighed=False)
         return sum(idfs)
+
+    def _add(
+        self, found: Sequence[_Found], scores: Array, covered: Array | None, *, weighed: bool
+    ) -> None:
+        """Add postings of several terms at once, which costs less than one after the other."""
+        if not found:
+            return
+        sizes = [len(one.documents) for one in found]
+        documents = np.concatenate([one.documents for one in found])
+        part = np.concatenate([one.each for one in found])
+        idf = np.repeat([one.idf for one in found], sizes)
+        if not weighed:
+            part = self._saturation(documents, part)
+            part *= idf
+        if any(one.times > 1 for one in found):
+            part *= np.repeat([one.times for one in found], sizes)
+        np.add.at(scores, documents, part)
+        if covered is not None:
+            np.add.at(covered, documents, idf)
 
     def _known(self, keys: Array) -> list[int]:
         """Return the keys that any document has, or had."""

@@ -21,6 +21,7 @@ from shiyi.indexer.documents import (
     COLUMNS,
     Document,
     documents_fingerprint,
+    documents_of_batch,
     record_document,
     row,
     topic_key,
@@ -36,7 +37,6 @@ from shiyi.indexer.generation import (
     publish,
     scope_directory,
 )
-from shiyi.indexer.index import documents_of_batch
 from shiyi.indexer.lexical import LiveOkapi, largest_deviation
 from shiyi.indexer.quotes import QUOTES
 from shiyi.indexer.relations import write_graph

@@ -127,7 +127,7 @@ class Relations:
                 naming = slots_naming(index.lexical, names.keys_of(id_))
                 owners = {index.key(slot)[1] for slot in naming}
                 self._graph.replace(id_, NAMES, owners, backward=True)
-            for before in {_text(index.columns.row(slot)["previous"]) for slot in slots} - {""}:
+            for before in {index.columns.row(slot).previous for slot in slots} - {""}:
                 self._graph.add(id_, FOLLOWS, before)
         self._linking.clear()
         self._changed.clear()
@@ -141,4 +141,4 @@ class Relations:
 
 
 def _is_entity(index: "ScopeIndex", slot: int) -> bool:
-    return bool(index.columns.row(slot)["kind"] == _ENTITY)
+    return index.columns.row(slot).kind == _ENTITY

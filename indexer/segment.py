@@ -1,7 +1,7 @@
 """Immutable postings on disk: which documents hold a term, and which terms a document holds."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -37,8 +37,25 @@ class Segment:
 
     def terms_of(self, document: int) -> tuple[Array, Array]:
         """Return the keys of a document's terms, ascending, and how often each occurs."""
-        part = slice(self.forward_pointers[document], self.forward_pointers[document + 1])
+        part = self._part_of(document)
         return self.keys[self.forward_terms[part]], self.forward_frequencies[part]
+
+    def term_places(self, document: int) -> Array:
+        """Return the positions of a document's terms in `keys`, ascending."""
+        return self.forward_terms[self._part_of(document)]
+
+    def places_of(self, keys: Sequence[int]) -> dict[int, int]:
+        """Return the position in `keys` of each of the given ones that is there, with the key."""
+        places = self.keys.searchsorted(np.array(keys, np.uint64))
+        there = self.keys.take(places, mode="clip").tolist() if len(self.keys) else []
+        return {
+            place: key
+            for place, key, found in zip(places.tolist(), keys, there, strict=False)
+            if key == found
+        }
+
+    def _part_of(self, document: int) -> slice:
+        return slice(self.forward_pointers[document], self.forward_pointers[document + 1])
 
     @classmethod
     def file_names(cls) -> list[str]:

@@ -71,11 +71,14 @@ class VectorTable:
     def scores_of(self, query: Array, slots: Array) -> Array:
         """Return the inner product of `query` with the given slots, float64 (len(slots),)."""
         query = np.ascontiguousarray(query, np.float32)
-        found = np.empty(len(slots), np.float32)
         base = len(self._base)
         old = slots < base
-        found[old] = _inner_products_of(query, self._base, slots[old])
-        found[~old] = _inner_products_of(query, self._added, slots[~old] - base)
+        if old.all():
+            found = _inner_products_of(query, self._base, slots)
+        else:
+            found = np.empty(len(slots), np.float32)
+            found[old] = _inner_products_of(query, self._base, slots[old])
+            found[~old] = _inner_products_of(query, self._added, slots[~old] - base)
         return np.round(found.astype(np.float64), _ROUND)
 
     @property
@@ -89,21 +92,24 @@ class VectorTable:
         allowed is bool (slots,). What was added since the build is always among them.
         """
         base = len(self._base)
-        selected = np.flatnonzero(allowed[:base])
-        added = base + np.flatnonzero(allowed[base : self.slots])
-        if len(selected) > EXACT_LIMIT:
-            selected = self._nearest(query, selected, allowed)
-        return np.concatenate([selected, added])
+        count = int(np.count_nonzero(allowed[:base]))
+        if count > EXACT_LIMIT:
+            near = self._nearest(query, allowed[:base], count)
+        else:
+            near = np.flatnonzero(allowed[:base])
+        if base == self.slots:
+            return near
+        return np.concatenate([near, base + np.flatnonzero(allowed[base : self.slots])])
 
-    def _nearest(self, query: Array, selected: Array, allowed: Array) -> Array:
-        """Return the selected slots of the base that are nearest, by their codes or exactly.
+    def _nearest(self, query: Array, allowed: Array, count: int) -> Array:
+        """Return the allowed slots of the base that are nearest, by their codes or exactly.
 
         The codes know no filter, so more of them are asked for than are wanted. Where a filter
         leaves few, reading just those vectors costs no more than reading all codes.
         """
         # In a larger table more of them crowd around the best: 2 √n keep recall@10 at 0.99.
-        wanted = min(max(RERANK, 2 * isqrt(len(self._base))), len(selected))
-        share = len(selected) / len(self._base)
+        wanted = min(max(RERANK, 2 * isqrt(len(self._base))), count)
+        share = count / len(self._base)
         if share >= _CODES_FROM:
             query_row = np.ascontiguousarray(query[None], np.float32)
             found: Array = self._coarse.search(query_row, int(wanted / share))[1][0]
@@ -111,6 +117,7 @@ class VectorTable:
             found = found[allowed[found]][:wanted]
             if len(found) >= wanted // 2:
                 return found
+        selected = np.flatnonzero(allowed)
         scores = self.scores_of(query, selected)
         return selected[np.argpartition(-scores, wanted - 1)[:wanted]]
 

@@ -16,10 +16,9 @@ from typing import Any
 from shiyi.core.errors import HomeError, HomeUnwritableError, NotFoundError
 from shiyi.core.ids import is_id
 from shiyi.core.text import visible
-from shiyi.indexer.documents import record_document
+from shiyi.indexer.documents import documents_of_captures, record_document
 from shiyi.indexer.embeddings import forget_passages, passage_key
 from shiyi.indexer.generation import scope_directory
-from shiyi.indexer.index import documents_of_captures
 from shiyi.lifecycle.backup import back_up, managed_backups
 from shiyi.lifecycle.backups import elsewhere, remove, sweep
 from shiyi.lifecycle.validate import PENDING

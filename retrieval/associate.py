@@ -94,7 +94,7 @@ def associate(
             continue
         path = tuple(_step(index, graph, stop, code) for stop, code in way)
         row = index.columns.row(reached[memory.node])
-        type_ = "record" if row["type"] == RECORD else "capture"
+        type_ = "record" if row.type == RECORD else "capture"
         last, score = path[-1], round(memory.score, 9)
         found.append(Association(last.id, type_, last.title, score, path, memory.also))
         if len(found) == limit:

@@ -1,6 +1,8 @@
 """The documents worth scoring, and what words, vectors, names, dates and links say of each."""
 
+from collections.abc import Sequence
 from datetime import date, timedelta
+from functools import lru_cache
 
 import numpy as np
 
@@ -46,28 +48,29 @@ def gather(
     if table is not None and vectors is not None and table.is_large:
         named = np.array([slot for slot in exact if allowed[slot]], np.int64)
         worded = top(np.where(allowed, bm25, 0.0), _WORD_CANDIDATES)
-        slots, sample = _candidates(index, asked, allowed, _distinct(named, worded), vectors)
+        slots, sample = _candidates(index, asked, allowed, (named, worded), vectors)
     else:
         slots = np.flatnonzero(allowed)
         sample = np.arange(len(slots))
     places = np.full(index.slots + 1, -1, np.int64)  # the last entry answers for -1
     places[slots] = np.arange(len(slots))
-    sources = places[index.quotes()]
+    quotes = index.quotes()
+    sources = places[quotes] if len(quotes) else quotes
     return slots, Evidence(
         cosine=_cosines(index, vectors, slots),
         embedded=table.embedded[slots] if table is not None else np.zeros(len(slots), bool),
         bm25=bm25[slots],
-        coverage=lexical.coverage[slots],
+        coverage=lexical.coverage(slots),
         exact=np.array([exact.get(slot, 0.0) for slot in slots.tolist()], np.float64)
         if exact
         else np.zeros(len(slots)),
         time=_times(index, asked.times, slots),
         han=index.columns["han"][slots].astype(np.float64),
         previous=places[index.previous()[slots]],
-        sources=sources[(sources >= 0).all(axis=1)],
+        sources=sources[(sources >= 0).all(axis=1)] if len(sources) else sources,
         succession=replaced.at(places),
         sample=sample,
-        searched=int(allowed.sum()),
+        searched=int(np.count_nonzero(allowed)),
         query_han=han_share(asked.text) if any(map(str.isalpha, asked.text)) else float("nan"),
         remark=asked.remark,
     )
@@ -106,7 +109,7 @@ def _candidates(
     index: ScopeIndex,
     asked: Asked,
     allowed: Array,
-    worded: Array,
+    worded: Sequence[Array],
     vectors: Array,
 ) -> tuple[Array, Array]:
     """Return the slots worth scoring in a large scope, and the positions of a fair sample.
@@ -122,32 +125,35 @@ def _candidates(
         first, last = time.intervals[0]
         days = last - timedelta(days=1) if last is not None else None
         near.append(index.vectors.candidates(vectors[0], allowed & index.overlapping(first, days)))
+    chosen = np.zeros(index.slots, bool)
+    for found in (*near, *worded):
+        chosen[found] = True
+    chosen[_beside(index, chosen, allowed)] = True
     # An even stride over the ids, which are random or ordered by time: fair and repeatable.
-    sample = everyone[np.linspace(0, len(everyone) - 1, _SAMPLE).astype(np.int64)]
-    core = _distinct(*near, worded)
-    slots = _distinct(core, _beside(index, core, allowed), sample)
-    return slots, np.searchsorted(slots, _distinct(sample))
+    sample = everyone[_stride(len(everyone))]
+    chosen[sample] = True
+    slots = np.flatnonzero(chosen)
+    return slots, slots.searchsorted(sample)
 
 
-def _beside(index: ScopeIndex, core: Array, allowed: Array) -> Array:
-    """Return the allowed turns before those of `core`, what they quote and what quotes them."""
-    before = index.previous()[core]
-    inside = np.zeros(index.slots, bool)
-    inside[core] = True
+@lru_cache(maxsize=16)
+def _stride(count: int) -> Array:
+    """Return at most _SAMPLE positions among so many, evenly apart; not to be written to."""
+    return np.unique(np.linspace(0, count - 1, _SAMPLE).astype(np.int64))
+
+
+def _beside(index: ScopeIndex, chosen: Array, allowed: Array) -> Array:
+    """Return the allowed turns before the chosen ones, what these quote and what quotes them.
+
+    chosen is bool (slots,).
+    """
+    before = index.previous()[np.flatnonzero(chosen)]
+    beside = before[before >= 0]
     quotes = index.quotes()
-    linked = quotes[inside[quotes].any(axis=1)].ravel()
-    beside = np.concatenate([before[before >= 0], linked])
+    if len(quotes):
+        beside = np.concatenate([beside, quotes[chosen[quotes].any(axis=1)].ravel()])
     found: Array = beside[allowed[beside]]
     return found
-
-
-def _distinct(*arrays: Array) -> Array:
-    """Return the values of all arrays, ascending, each once; quicker than np.unique for few."""
-    values = np.sort(np.concatenate(arrays))
-    fresh = np.ones(len(values), bool)
-    fresh[1:] = values[1:] != values[:-1]
-    distinct: Array = values[fresh]
-    return distinct
 
 
 def _times(index: ScopeIndex, times: list[Reading], slots: Array) -> Array:

@@ -104,29 +104,28 @@ def draft_of_hit(index: ScopeIndex, hit: Hit, ids: ShortIds, *, scored: bool = T
 def draft_of_slot(index: ScopeIndex, slot: int, ids: ShortIds) -> CardDraft:
     """Return the card of a document of the index."""
     row, card = index.columns.row(slot), index.card(slot)
-    id_ = row["id"].decode("ascii")
-    is_record = int(row["type"]) == RECORD
+    is_record = row.type == RECORD
     text = card["gist"] if is_record else card["text"]
     fields: dict[str, Any] = {
-        "id": ids.of(id_),
-        "date": _days(int(row["date_start"]), int(row["date_end"]), card.get("date_precision")),
+        "id": ids.of(row.id),
+        "date": _days(row.date_start, row.date_end, card.get("date_precision")),
         "fidelity": None if card["fidelity"] in {"verbatim", SOURCED} else card["fidelity"],
     }
     if is_record:
         fields |= {
-            "kind": KINDS[row["kind"]],
-            "status": STATUSES[row["status"]] if row["status"] != _ACTIVE else None,
-            "layer": LAYERS[row["layer"]],
+            "kind": KINDS[row.kind],
+            "status": STATUSES[row.status] if row.status != _ACTIVE else None,
+            "layer": LAYERS[row.layer],
             "title": card["title"] if card["title"] not in text else None,
             "detail": card["detail"],
-            "salience": int(row["salience"]),
+            "salience": row.salience,
             "topics": card["topics"][:_SHOWN],
             "sources": [f"{ids.of(c)}:{a}-{b}" for c, a, b in card["quotes"][:_SOURCES]],
             "modified": (card.get("updated_at") or "")[:10],
         }
     else:
         fields["who"] = card["speaker"]
-    return CardDraft(id_, text, _all_of(text), card["fidelity"], fields)
+    return CardDraft(row.id, text, _all_of(text), card["fidelity"], fields)
 
 
 def restated(draft: CardDraft, record: Record) -> None:

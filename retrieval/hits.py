@@ -5,9 +5,13 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
+import numpy as np
+
 from shiyi.indexer.analyze import term_key
+from shiyi.indexer.columns import Line
 from shiyi.indexer.documents import NO_DATE, RECORD
 from shiyi.indexer.index import ScopeIndex
+from shiyi.indexer.segment import Array
 from shiyi.retrieval.fuse import Evidence, Fused
 from shiyi.retrieval.results import Hit, Parts, Passage, Why
 from shiyi.retrieval.snippet import make_snippet
@@ -16,6 +20,8 @@ from shiyi.store.kinds import KINDS, LAYERS
 _SHOWN = 8  # topics, and ids of the same words
 _SHOWN_TERMS = 16
 _SHOWN_LENGTH = 120  # characters of a title, a topic or a speaker
+_PARTS = tuple(Parts.model_fields)
+_MEASURED = ("cosine", "bm25", "coverage")
 _EPOCH = date(1970, 1, 1)
 
 
@@ -32,18 +38,9 @@ class _Group:
     """One memory: the slot that represents it and the ids of the same words elsewhere."""
 
     found: Found
+    line: Line
     card: dict[str, Any]
     also: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _View:
-    """What a hit is described from; keys are those of the query's terms."""
-
-    index: ScopeIndex
-    evidence: Evidence
-    fused: Fused
-    keys: dict[str, int]
 
 
 def collect_hits(
@@ -64,12 +61,13 @@ def collect_hits(
     said: dict[tuple[str, str], _Group] = {}  # by the capture and its words
     captures: set[str] = set()
     for one in found:
-        kind, id_, _ = index.key(one.slot)
+        line = index.columns.row(one.slot)
+        id_, is_record = line.id, line.type == RECORD
         if id_ in captures:
             continue
         card = index.card(one.slot)
-        words = (card["gist"] if kind == RECORD else card["text"]).strip()
-        sources = [quote[0] for quote in card["quotes"]] if kind == RECORD else [id_]
+        words = (card["gist"] if is_record else card["text"]).strip()
+        sources = [quote[0] for quote in card["quotes"]] if is_record else [id_]
         keys = [(source, words) for source in sources]
         twin = next((said[key] for key in keys if key in said), None)
         if twin is not None:
@@ -78,60 +76,76 @@ def collect_hits(
             continue
         if len(groups) == limit:
             break
-        group = _Group(one, card)
+        group = _Group(one, line, card)
         groups.append(group)
         said.update(dict.fromkeys(keys, group))
-        if kind != RECORD:
+        if not is_record:
             captures.add(id_)
-    view = _View(index, evidence, fused, {term: term_key(term) for term in wanted})
-    return [_hit(view, group, rank) for rank, group in enumerate(groups, 1)]
+    return _hits(index, groups, evidence, fused, wanted)
 
 
-def _hit(view: _View, group: _Group, rank: int) -> Hit:
-    index, evidence, fused = view.index, view.evidence, view.fused
-    slot, position = group.found.slot, group.found.position
-    card, line = group.card, index.columns.row(slot)
-    own_keys = set(index.lexical.terms_of(slot)[0].tolist())
-    shared = {term for term, key in view.keys.items() if key in own_keys}
-    parts = Parts(
-        dense=round(float(fused.dense[position]), 6),
-        lexical=round(float(fused.lexical[position]), 6),
-        exact=round(float(fused.exact[position]), 6),
-        time=round(float(fused.time[position]), 6),
-        neighbour=round(float(fused.neighbour[position]), 6),
-        source=round(float(fused.source[position]), 6),
-    )
-    is_record = int(line["type"]) == RECORD
-    id_, start, end = line["id"].decode("ascii"), int(line["start"]), int(line["end"])
-    place = f"records/{id_}" if is_record else f"captures/{id_}#{start}-{end}"
+def _hits(
+    index: ScopeIndex,
+    groups: Sequence[_Group],
+    evidence: Evidence,
+    fused: Fused,
+    wanted: Sequence[str],
+) -> list[Hit]:
+    """Describe each memory; what is known of all of them is looked up at once."""
+    keys = {term_key(term): term for term in wanted}
+    positions = np.array([group.found.position for group in groups], np.int64)
+    parts = _at(positions, fused, _PARTS)
+    measured = _at(positions, evidence, _MEASURED)
+    embedded = evidence.embedded[positions].tolist()
+    other_script = fused.other_script[positions].tolist()
+    held = index.lexical.held_by([group.found.slot for group in groups], list(keys))
+    hits = []
+    for place, group in enumerate(groups):
+        shared = {keys[key] for key in held[place]}
+        cosine, bm25, coverage = measured[place]
+        why = Why(
+            cosine=cosine if embedded[place] else None,
+            bm25=bm25,
+            coverage=coverage,
+            terms=_telling(index, shared),
+            other_script=other_script[place],
+        )
+        hits.append(_hit(index.scope, group, shared, rank=place + 1, parts=parts[place], why=why))
+    return hits
+
+
+def _at(positions: Array, table: Evidence | Fused, names: Sequence[str]) -> list[tuple[float, ...]]:
+    """Return the named values at each position, rounded as they are shown."""
+    columns = (getattr(table, name)[positions].tolist() for name in names)
+    return list(zip(*([round(value, 6) for value in column] for column in columns), strict=True))
+
+
+def _hit(
+    scope: str, group: _Group, shared: set[str], *, rank: int, parts: Sequence[float], why: Why
+) -> Hit:
+    card, line = group.card, group.line
+    is_record = line.type == RECORD
+    place = f"records/{line.id}" if is_record else f"captures/{line.id}#{line.start}-{line.end}"
     return Hit(
         rank=rank,
-        id=id_,
-        path=f"{index.scope}/{place}",
+        id=line.id,
+        path=f"{scope}/{place}",
         type="record" if is_record else "capture",
-        kind=KINDS[line["kind"]] if is_record else None,
-        layer=LAYERS[line["layer"]] if is_record else None,
-        version=int(line["version"]),
+        kind=KINDS[line.kind] if is_record else None,
+        layer=LAYERS[line.layer] if is_record else None,
+        version=line.version,
         title=_shown(card.get("title")),
-        date_start=_day(int(line["date_start"])),
-        date_end=_day(int(line["date_end"])),
+        date_start=_day(line.date_start),
+        date_end=_day(line.date_end),
         modified=card.get("updated_at") or card.get("captured_at") or card.get("recorded_at"),
         speaker=_shown(card.get("speaker")),
         fidelity=card["fidelity"],
         topics=[topic for topic in map(_shown, card.get("topics", [])[:_SHOWN]) if topic],
         external_id=card.get("external_id"),
-        snippet=_snippet(card, shared, start),
-        score=round(sum(parts.model_dump().values()), 6),
-        parts=parts,
-        why=Why(
-            cosine=round(float(evidence.cosine[position]), 6)
-            if evidence.embedded[position]
-            else None,
-            bm25=round(float(evidence.bm25[position]), 6),
-            coverage=round(float(evidence.coverage[position]), 6),
-            terms=_telling(index, view.keys, shared),
-            other_script=bool(fused.other_script[position]),
-        ),
+        snippet=_snippet(card, shared, line.start),
+        score=round(sum(parts), 6),
+        parts=Parts(**dict(zip(_PARTS, parts, strict=True))),
+        why=why,
         also=group.also[:_SHOWN],
     )
 
@@ -141,10 +155,10 @@ def _shown(text: str | None) -> str | None:
     return text if text is None or len(text) <= _SHOWN_LENGTH else f"{text[: _SHOWN_LENGTH - 1]}…"
 
 
-def _telling(index: ScopeIndex, keys: dict[str, int], shared: set[str]) -> list[str]:
+def _telling(index: ScopeIndex, shared: set[str]) -> list[str]:
     """Return the rarest of the shared terms, in alphabetical order."""
     if len(shared) > _SHOWN_TERMS:
-        rarest = sorted(shared, key=lambda term: (-index.lexical.idf_of(keys[term]), term))
+        rarest = sorted(shared, key=lambda term: (-index.lexical.idf_of(term_key(term)), term))
         shared = set(rarest[:_SHOWN_TERMS])
     return sorted(shared)
 

@@ -43,6 +43,8 @@ class Succession:
 
     def at(self, places: Array) -> Self:
         """Return the pairs by what `places` has for them, without those for which it has -1."""
+        if not len(self.old):
+            return self
         old, new = places[self.old], places[self.new]
         there = (old >= 0) & (new >= 0)
         return type(self)(old[there], new[there], self.case[there], self.whole[there])

@@ -50,7 +50,7 @@ def test_coverage_is_the_share_of_the_idf_mass(
     unique = dict.fromkeys(query)
     mass = sum(live.idf_of(term_key(term)) for term in unique)
 
-    for document, found in zip(corpus, live.search(query).coverage.tolist(), strict=True):
+    for document, found in zip(corpus, live.search(query).coverage().tolist(), strict=True):
         held = sum(live.idf_of(term_key(term)) for term in unique if term in document)
         assert found == pytest.approx(held / mass if mass else 0.0)
 
@@ -82,16 +82,19 @@ def test_any_history_ranks_as_a_fresh_build(
         follow(live, documents, step)
 
     fresh = okapi(list(documents.values()), directory / "fresh")
-    slots = list(documents)
+    slots = np.array(list(documents), np.int64)
     for _ in range(2):
         found, expected = live.search(query), fresh.search(query)
         assert found.bm25[slots].tolist() == pytest.approx(expected.bm25.tolist(), abs=1e-12)
-        assert found.coverage[slots].tolist() == pytest.approx(
-            expected.coverage.tolist(), abs=1e-12
+        assert found.coverage(slots).tolist() == pytest.approx(
+            expected.coverage().tolist(), abs=1e-12
         )
         assert live.get_scores(query)[slots].tolist() == found.bm25[slots].tolist()
         assert sum(found.bm25 > 0) == sum(expected.bm25 > 0)
         live.prepare()
+    keys = list({term_key(term) for term in query})
+    held = [set(live.terms_of(slot)[0].tolist()) & set(keys) for slot in slots]
+    assert live.held_by(slots, keys) == held
     assert (live.corpus_size, live.avgdl) == (fresh.corpus_size, fresh.avgdl)
     for word in {word for document in documents.values() for word in document}:
         holding = [slot for slot, document in documents.items() if word in document]

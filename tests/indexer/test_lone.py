@@ -94,7 +94,7 @@ def test_terms_that_count_as_one_have_the_score_of_one(
     expected = NonNegativeOkapi(one).get_scores(["猫"]) if any(one) else np.zeros(len(kept))
     np.testing.assert_allclose(np.delete(found.bm25, gone), expected, rtol=0, atol=1e-9)
     assert found.bm25[gone] == 0.0
-    assert set(found.coverage.tolist()) <= {0.0, 1.0}
+    assert set(found.coverage().tolist()) <= {0.0, 1.0}
 
 
 def _as_one(document: list[str]) -> list[str]:
