@@ -81,7 +81,9 @@ def make_app(
         Route("/readyz", door.ready, methods=["GET"]),
         Route("/metrics", door.metrics, methods=["GET"]),
     ]
-    return Starlette(routes=[*routes, *own], exception_handlers={HTTPException: _no_route})
+    app = Starlette(routes=[*routes, *own], exception_handlers={HTTPException: _no_route})
+    app.router.redirect_slashes = False  # an address is itself or nothing
+    return app
 
 
 def permit_of(scope: Scope) -> Permit:
@@ -101,8 +103,10 @@ def check_owner(request: Request) -> None:
 async def _no_route(request: Request, error: Exception) -> Response:
     del request
     assert isinstance(error, HTTPException)
-    code = "not_found" if error.status_code == HTTPStatus.NOT_FOUND else "usage"
-    answer = Refused(error.status_code, code, "There is nothing at this address.").answer()
+    code, sentence = "not_found", "There is nothing at this address."
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        code, sentence = "usage", "This address is asked in another way; Allow says how."
+    answer = Refused(error.status_code, code, sentence).answer()
     answer.headers.update(error.headers or {})
     return answer
 
@@ -176,7 +180,7 @@ class _Door:
             permit = permit_of(request.scope)
             call = Call(
                 operation=operation.name, values={}, permit=permit,
-                scope=request.query_params.get("scope"), settings=request.scope.get(SETTINGS),
+                scope=_scope(request), settings=request.scope.get(SETTINGS),
             )  # fmt: skip
             mine = of_client(request) if permit is OWNER else None
             if mine is not None:
@@ -281,6 +285,14 @@ def _operation(path: str) -> Operation:
 def _takes_words(operation: Operation) -> bool:
     fields = request_model(operation).model_fields.values()
     return any((one.json_schema_extra or {}) == {"cli": "words"} for one in fields)
+
+
+def _scope(request: Request) -> str | None:
+    """Return the scope that the address names; raises UsageError when it names two."""
+    named = request.query_params.getlist("scope")
+    if len(named) > 1:
+        raise UsageError("The address names more than one scope; name one.")
+    return named[0] if named else None
 
 
 def of_client(request: Request) -> tuple[Settings, float, str | None] | None:

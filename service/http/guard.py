@@ -116,10 +116,13 @@ class Guard:
         return None
 
     def _unfit(self, scope: Scope, headers: Headers) -> Refused | None:
-        """Refuse bodies of a wrong type or size."""
+        """Refuse bodies of a wrong type or size, and what can be read in two ways."""
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or not length.isascii() or len(length) > _MOST_DIGITS:
-            return Refused(400, "usage", "Content-Length is no number.")
+        clear = scope.get("http_version", "1.1") in {"1.0", "1.1"} and (
+            "transfer-encoding" not in headers or "content-length" not in headers
+        )
+        if not (clear and length.isdecimal() and length.isascii() and len(length) <= _MOST_DIGITS):
+            return Refused(400, "usage", "A request is HTTP/1.1, with one length that is a number.")
         if int(length) > MOST_BYTES:
             return Refused(413, "too_large", f"A body has at most {MOST_BYTES} bytes.")
         if scope["method"] in {"GET", "HEAD"}:
@@ -129,7 +132,9 @@ class Guard:
             fits = kind in {"application/x-www-form-urlencoded", "application/json"}
         else:
             fits = kind == "application/json"
-        return None if fits else Refused(415, "content_type", "The body is JSON: application/json.")
+        if fits and len(headers.getlist("content-type")) == 1:
+            return None
+        return Refused(415, "content_type", "The body is JSON: application/json.")
 
 
 def _reached(scope: Scope) -> frozenset[str]:

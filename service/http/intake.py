@@ -1,16 +1,18 @@
-"""How bodies come in: none so slowly that it never ends, and only a few long ones at once."""
+"""How bodies come in: none so slowly that it never ends, and long ones as far as there is room."""
 
 import asyncio
 from collections.abc import MutableMapping
 from functools import partial
 from typing import Any
 
+from starlette.datastructures import Headers
+
 from shiyi.core.errors import HomeBusyError, ShiyiError, UsageError
-from shiyi.service.http.guard import App, Receive, Scope, Send
+from shiyi.service.http.guard import MOST_BYTES, App, Receive, Scope, Send
 from shiyi.service.http.refusals import failure
 
-LONG = 1 << 20  # bytes; a body above this waits until there is room
-LONG_AT_ONCE = 4
+LONG = 1 << 20  # bytes; a body above this waits until there is room for all of it
+ROOM = 2 * MOST_BYTES  # for all of these together, until they are answered
 _ROOM = 10.0  # seconds that it waits
 _GRACE = 20.0  # seconds for any body
 _PACE = 64 << 10  # bytes a second, beyond that
@@ -23,25 +25,27 @@ class SlowBodyError(UsageError):
 
 
 class Intake:
-    """Over an app: its bodies have their time, and long ones take turns until they are answered."""
+    """Over an app: its bodies have their time, and there is only so much room for long ones."""
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self._room = asyncio.Semaphore(LONG_AT_ONCE)
+        self._room = _Room(ROOM)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        body, answer = _Body(receive, self._room), _Answer(send)
+        length = Headers(scope=scope).get("content-length", "")
+        size = int(length) if length.isdecimal() else MOST_BYTES
+        body, answer = _Body(receive, self._room, min(size, MOST_BYTES)), _Answer(send)
         try:
             await self._app(scope, body.receive, partial(answer.send, body))
         except ShiyiError:
             if body.refused is None:
                 raise
         finally:
-            body.release()
+            await body.release()
         if body.refused is not None and not answer.begun:
             await failure(body.refused)(scope, receive, send)
 
@@ -60,11 +64,31 @@ class _Answer:
             await self._send(message)
 
 
-class _Body:
-    """The body of one request."""
+class _Room:
+    """So many bytes."""
 
-    def __init__(self, receive: Receive, room: asyncio.Semaphore) -> None:
-        self._receive, self._room = receive, room
+    def __init__(self, size: int) -> None:
+        self._left = size
+        self._changed = asyncio.Condition()
+
+    async def take(self, size: int) -> None:
+        """Wait until there are as many, and take them."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._left >= size)
+            self._left -= size
+
+    async def give(self, size: int) -> None:
+        """Give them back."""
+        async with self._changed:
+            self._left += size
+            self._changed.notify_all()
+
+
+class _Body:
+    """The body of one request, which may have as many bytes as `most`."""
+
+    def __init__(self, receive: Receive, room: _Room, most: int) -> None:
+        self._receive, self._room, self._most = receive, room, most
         self._until = asyncio.get_running_loop().time() + _GRACE
         self._size = 0
         self._ended = self._has_room = False
@@ -98,15 +122,15 @@ class _Body:
         waited = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(_ROOM):
-                await self._room.acquire()
+                await self._room.take(self._most)
         except TimeoutError:
             raise HomeBusyError(
-                f"{LONG_AT_ONCE} bodies above {LONG} bytes are being taken in; wait a moment."
+                "As many long bodies as there is room for are being taken in; wait a moment."
             ) from None
         self._has_room = True
         self._until += asyncio.get_running_loop().time() - waited
 
-    def release(self) -> None:
+    async def release(self) -> None:
         """Make room for others."""
         if self._has_room:
-            self._room.release()
+            await self._room.give(self._most)

@@ -266,9 +266,9 @@ def test_there_are_so_many_connections(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_long_bodies_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only a few are held at once; one more waits a moment, and is told to come back."""
+    """There is room for so much at once; one more waits a moment, and is told to come back."""
     monkeypatch.setattr(intake, "LONG", 1000)
-    monkeypatch.setattr(intake, "LONG_AT_ONCE", 2)
+    monkeypatch.setattr(intake, "ROOM", 6500)
     monkeypatch.setattr(intake, "_ROOM", 0.3)
 
     def work(url: str) -> None:
