@@ -1,14 +1,16 @@
 """The first answer of the stdio server, given before anything heavy is loaded.
 
-Loading the protocol's SDK takes a second or more, and clients count the seconds until `initialize`
-is answered. So the first line is read and answered here; then the same line is handed to the SDK,
-whose own answer to it is dropped. A test holds that the two answers are the same.
+Loading the protocol's SDK takes a second or more, and clients count the seconds until their first
+request is answered. So the first line is read and answered here; then the same line is handed to
+the SDK, whose own answer to it is dropped. A test holds that the two answers are the same.
 """
 
 import io
 import json
 import os
+import re
 import sys
+import threading
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,9 @@ NAME = "shiyi"
 TITLE = "Shiyi (拾忆)"
 # Those that begin with `initialize`; a request for another one is answered with the newest.
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+STATELESS = "2026-07-28"  # begins with `server/discover`, and each request says all
+_META = "io.modelcontextprotocol/"
+_OF_A_CLIENT = ("clientInfo", "clientCapabilities")
 INSTRUCTIONS = """\
 This is one person's long-term memory. Protocol of a turn:
 1. Capture first: keep the person's words exactly as said before you summarise or act on them.
@@ -33,6 +38,10 @@ CAPABILITIES: dict[str, Any] = {
     "tools": {"listChanged": False},
 }
 _LONGEST = 1 << 20  # bytes of a first line
+_LINGER = 5.0  # seconds for calls to end after the input has
+_INVALID = -32602
+_HALF = "A text holds half a surrogate pair, which has no UTF-8 form; remove that character."
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def version() -> str:
@@ -41,23 +50,48 @@ def version() -> str:
 
 
 def greeting(asked: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the answer to an `initialize` request; None for anything else."""
-    params = asked.get("params")
-    if asked.get("method") != "initialize" or not isinstance(params, dict):
-        return None
-    wanted, id_ = params.get("protocolVersion"), asked.get("id")
-    whole = isinstance(params.get("clientInfo"), dict) and isinstance(
-        params.get("capabilities"), dict
-    )
-    if not isinstance(wanted, str) or not isinstance(id_, str | int) or not whole:
+    """Return the answer to a first request of either era; None for anything else."""
+    params, id_ = asked.get("params"), asked.get("id")
+    if not isinstance(params, dict) or not isinstance(id_, str | int):
         return None  # the SDK says what is wrong
-    result = {
+    told = {"initialize": _initialized, "server/discover": _discovered}
+    answer = told.get(str(asked.get("method")))
+    result = answer(params) if answer else None
+    return None if result is None else {"jsonrpc": "2.0", "id": id_, "result": result}
+
+
+def _initialized(params: dict[str, Any]) -> dict[str, Any] | None:
+    wanted = params.get("protocolVersion")
+    told = (params.get("clientInfo"), params.get("capabilities"))
+    if not isinstance(wanted, str) or not all(isinstance(one, dict) for one in told):
+        return None
+    return {
         "protocolVersion": wanted if wanted in HANDSHAKES else HANDSHAKES[-1],
         "capabilities": CAPABILITIES,
-        "serverInfo": {"name": NAME, "title": TITLE, "version": version()},
+        "serverInfo": _ourselves(),
         "instructions": INSTRUCTIONS,
     }
-    return {"jsonrpc": "2.0", "id": id_, "result": result}
+
+
+def _discovered(params: dict[str, Any]) -> dict[str, Any] | None:
+    meta = params.get("_meta")
+    told = meta if isinstance(meta, dict) else {}
+    whole = all(isinstance(told.get(f"{_META}{one}"), dict) for one in _OF_A_CLIENT)
+    if told.get(f"{_META}protocolVersion") != STATELESS or not whole:
+        return None
+    return {
+        "cacheScope": "private",
+        "capabilities": CAPABILITIES,
+        "instructions": INSTRUCTIONS,
+        "resultType": "complete",
+        "supportedVersions": [STATELESS],
+        "ttlMs": 0,
+        "_meta": {f"{_META}serverInfo": _ourselves()},
+    }
+
+
+def _ourselves() -> dict[str, str]:
+    return {"name": NAME, "title": TITLE, "version": version()}
 
 
 class Wire:
@@ -79,7 +113,7 @@ class Wire:
         self._answered: str | int | None = None
 
     def greet(self) -> None:
-        """Read the first line and answer it, when it is an `initialize` request."""
+        """Read the first line and answer it, when it is the first request of a client."""
         self._first = self._in.readline(_LONGEST)
         try:
             asked = json.loads(self._first)
@@ -93,8 +127,15 @@ class Wire:
     def readline(self) -> str:
         """Return the next line for the SDK; an empty one at the end."""
         first, self._first = self._first, None
-        line = self._in.readline() if first is None else first
-        return line.decode("utf-8", "replace")
+        while True:
+            line = self._in.readline() if first is None else first
+            if not line:
+                _end_soon()
+            refusal = _half(line) if _SURROGATE.search(line) else None
+            if refusal is None:
+                return line.decode("utf-8", "replace")
+            self._send(refusal)
+            first = None
 
     def write(self, text: str) -> int:
         """Send a message of the SDK, unless it was sent already."""
@@ -120,6 +161,27 @@ class Wire:
             self._out.flush()
         except (BrokenPipeError, io.UnsupportedOperation):
             return  # nobody listens any more; the end of the input will say so
+
+
+def _half(line: bytes) -> str | None:
+    """Return the refusal of a request with half a character, which the SDK would never answer."""
+    try:
+        asked = json.loads(line)
+        json.dumps(asked, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        id_ = asked.get("id") if isinstance(asked, dict) else None
+        error = {"code": _INVALID, "message": _HALF}
+        return f"{json.dumps({'jsonrpc': '2.0', 'id': id_, 'error': error})}\n"
+    except (ValueError, RecursionError):
+        return None
+    return None
+
+
+def _end_soon() -> None:
+    """End the process although a call may still wait for the memory: nobody hears its answer."""
+    timer = threading.Timer(_LINGER, os._exit, [0])
+    timer.daemon = True
+    timer.start()
 
 
 def _answers(text: str, id_: str | int) -> bool:

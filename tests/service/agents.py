@@ -6,6 +6,7 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -26,6 +27,14 @@ INITIALIZE = {
     "protocolVersion": "2025-11-25", "capabilities": {},
     "clientInfo": {"name": "test", "version": "1"},
 }  # fmt: skip
+_META = "io.modelcontextprotocol/"
+STATELESS = {
+    "_meta": {
+        f"{_META}protocolVersion": "2026-07-28",
+        f"{_META}clientInfo": INITIALIZE["clientInfo"],
+        f"{_META}clientCapabilities": {},
+    }
+}
 
 
 @asynccontextmanager
@@ -87,8 +96,10 @@ class Lines:
         )  # fmt: skip
         self._said: queue.Queue[bytes] = queue.Queue()
         self._complaints: list[bytes] = []
+        self._heard = threading.Event()
         self._threads = [
-            threading.Thread(target=self._listen), threading.Thread(target=self._overhear),
+            threading.Thread(target=self._listen, daemon=True),
+            threading.Thread(target=self._overhear, daemon=True),
         ]  # fmt: skip
         for thread in self._threads:
             thread.start()
@@ -104,6 +115,15 @@ class Lines:
 
     def read(self, seconds: float = 30) -> Any:
         return json.loads(self._said.get(timeout=seconds))
+
+    def overheard(self, words: bytes, seconds: float = 30) -> bool:
+        """Wait until it complained of something."""
+        until = time.monotonic() + seconds
+        while not any(words in line for line in self._complaints):
+            if not self._heard.wait(until - time.monotonic()):
+                return False
+            self._heard.clear()
+        return True
 
     def end(self) -> tuple[list[bytes], bytes]:
         """Close its input; return the lines that it still said, and what it complained of."""
@@ -124,4 +144,6 @@ class Lines:
     def _overhear(self) -> None:
         assert self.process.stderr is not None
         with self.process.stderr as text:
-            self._complaints += text.readlines()
+            for line in text:
+                self._complaints.append(line)
+                self._heard.set()

@@ -23,7 +23,7 @@ async def agent(
     door: Served, token: str, *, path: str = "/mcp/", mode: Any = "auto"
 ) -> AsyncIterator[Client]:
     headers = {"Authorization": f"Bearer {token}"}
-    async with httpx2.AsyncClient(headers=headers, trust_env=False) as http:
+    async with httpx2.AsyncClient(headers=headers, trust_env=False, timeout=60) as http:
         transport = streamable_http_client(f"http://{door.url}{path}", http_client=http)
         async with Client(transport, mode=mode) as client:
             yield client
@@ -46,6 +46,30 @@ def test_a_turn_in_both_eras(mode: str, path: str, door: Served) -> None:
             assert found["results"][0]["trust"] == "user"
 
     anyio.run(main)
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_long_words_and_many_at_once(mode: str, door: Served) -> None:
+    """Words of some megabytes are kept, and calls beside each other are answered."""
+    answers = []
+    at_once = anyio.Semaphore(8)
+
+    async def main() -> None:
+        async with agent(door, door.token, path="/mcp/?scope=long", mode=mode) as client:
+            words = f"{mode} {'-' * (2 << 20)}"
+            kept = await use(client, "memory_remember", text=words, words_only=True)
+            assert kept["bytes"] == len(words)
+
+            async def ask() -> None:
+                async with at_once:
+                    answers.append((await use(client, "memory_search", query=mode))["outcome"])
+
+            async with anyio.create_task_group() as group:
+                for _ in range(20):
+                    group.start_soon(ask)
+
+    anyio.run(main)
+    assert answers == ["found"] * 20
 
 
 def test_a_token_decides_what_is_seen(door: Served) -> None:

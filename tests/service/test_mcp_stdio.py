@@ -4,18 +4,31 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
+from mcp.shared.exceptions import MCPError
 
 from shiyi.service.mcp.tools import TOOLS
-from tests.service.agents import ERAS, INITIALIZE, SHIYI, Lines, environment, refused, stdio, use
+from tests.service.agents import (
+    ERAS,
+    INITIALIZE,
+    SHIYI,
+    STATELESS,
+    Lines,
+    environment,
+    refused,
+    stdio,
+    use,
+)
 
 # A server whose every operation makes noise on every way out, and complains at its end.
 _NOISY = """
 import atexit, logging, os, subprocess, sys, time, warnings
-from shiyi.service.mcp.greeting import Wire
-wire = Wire()
+from shiyi.service.mcp import greeting
+greeting._LINGER = float(os.environ.get("LINGER", 30))
+wire = greeting.Wire()
 wire.greet()
 print("before")
 from shiyi.service.daemon.callers import open_caller
@@ -29,6 +42,8 @@ class Noisy:
         os.write(1, b"bytes past Python\\n")
         warnings.warn("a warning", stacklevel=1)
         logging.getLogger("somebody").error("an error")
+        if values.get("limit") == 6:
+            time.sleep(600)
         if values.get("limit") == 7:
             subprocess.run(["echo", "a child"], check=True)
             time.sleep(0.02)
@@ -40,24 +55,24 @@ atexit.register(print, "the very last")
 """
 
 
+@pytest.mark.parametrize("mode", ERAS)
 @pytest.mark.parametrize(
-    "calls", [100, pytest.param(1000, marks=pytest.mark.slow)], ids="{} calls".format
+    "calls", [50, pytest.param(1000, marks=pytest.mark.slow)], ids="{} calls".format
 )
-def test_every_line_is_of_the_protocol(calls: int, tmp_path: Path) -> None:
+def test_every_line_is_of_the_protocol(calls: int, mode: str, tmp_path: Path) -> None:
     """Prints, warnings, children and cancelled calls: each line on standard output is JSON-RPC."""
-    server = Lines([sys.executable, "-P", "-c", _NOISY], environment(tmp_path / "home"))
-    server.send("initialize", INITIALIZE, id_="first")
-    assert server.read()["id"] == "first"
-    server.send("notifications/initialized")
-    server.send("tools/call", {"name": "memory_remember", "arguments": {"text": "貓在海邊"}}, id_=0)
+    server, each = begun(mode, tmp_path)
+    call = {"name": "memory_remember", "arguments": {"text": "貓在海邊"}, **each}
+    server.send("tools/call", call, id_=0)
     assert server.read()["result"]["isError"] is False
     answered = set()
     for n in range(1, calls + 1):
         limit = 7 if n % 10 == 0 else 8
-        call = {"name": "memory_search", "arguments": {"query": "海邊", "limit": limit}}
+        call = {"name": "memory_search", "arguments": {"query": "海邊", "limit": limit}, **each}
         server.send("tools/call", call, id_=n)
         if n % 10 == 0:
-            server.send("notifications/cancelled", {"requestId": n, "reason": "changed my mind"})
+            told = {"requestId": n, "reason": "changed my mind", **each}
+            server.send("notifications/cancelled", told)
             continue
         if n % 25 == 1:
             server.send_line("this is no JSON")
@@ -77,6 +92,79 @@ def test_every_line_is_of_the_protocol(calls: int, tmp_path: Path) -> None:
     assert server.process.returncode == 0
 
 
+def begun(mode: str, tmp_path: Path, **more: str) -> tuple[Lines, dict[str, Any]]:
+    """Start the noisy server; return it, and what each request says of the client."""
+    server = Lines([sys.executable, "-P", "-c", _NOISY], environment(tmp_path / "home", **more))
+    first = ("initialize", INITIALIZE) if mode == "legacy" else ("server/discover", STATELESS)
+    server.send(*first, id_="first")
+    assert server.read()["id"] == "first"
+    if mode == "legacy":
+        server.send("notifications/initialized")
+    return server, {} if mode == "legacy" else dict(STATELESS)
+
+
+def test_it_ends_in_the_middle_of_a_call(tmp_path: Path) -> None:
+    """When its input ends nobody hears the answer of a call that waits, so it does not stay."""
+    server, _ = begun("legacy", tmp_path, LINGER="0.05")
+    call = {"name": "memory_search", "arguments": {"query": "海", "limit": 6}}
+    server.send("tools/call", call, id_=1)
+    assert server.overheard(b"bytes past Python")
+
+    out, _ = server.end()
+
+    assert out == []
+    assert server.process.returncode == 0
+
+
+def test_odd_requests_are_answered(tmp_path: Path) -> None:
+    """Half a character, bytes that are no text, huge texts, and arguments that are no object."""
+    server, _ = begun("legacy", tmp_path)
+    kept = {"name": "memory_remember", "arguments": {"text": "貓在海邊"}}
+    server.send("tools/call", kept, id_=0)
+    assert server.read()["id"] == 0
+    whole = '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%s}'
+    search = '{"name":"memory_search","arguments":{"query":%s}}'
+    for id_, params, says in (
+        (1, search % r'"half \ud83d"', "half a surrogate pair"),
+        (2, search % r'"whole \ud83d\ude00 花生"', "outcome"),
+        (3, search % "NaN", "query: "),
+        (4, search % f'"{"x" * 10_000_000}"', "at most 4000"),
+        (5, '{"name":"memory_search","arguments":["x"]}', "Invalid request parameters"),
+        (6, search % "7", "query: "),
+    ):
+        server.send_line(whole % (id_, params))
+        answer = server.read()
+        assert answer["id"] == id_
+        assert says in json.dumps(answer), (id_, answer)
+    _, err = server.end()
+    assert b"Traceback" not in err
+
+
+def test_many_at_once_and_odd_addresses(tmp_path: Path) -> None:
+    """Twenty calls beside each other are answered, and so is every address that is none."""
+    odd = ("", "x", "memory://record/", f"memory://record/{'x' * 9999}", "memory://record/%2e%2e",
+           "memory://capture/01ARZ3NDEKTSV4RRFFQ69G5FAV", "memory://record/\u202e貓",
+           "memory://capture/01ARZ3NDEKTSV4RRFFQ69G5FAV?x=1")  # fmt: skip
+    answers = []
+
+    async def main() -> None:
+        async with stdio(tmp_path / "home") as client:
+            await use(client, "memory_remember", text="貓在海邊")
+
+            async def ask() -> None:
+                answers.append((await use(client, "memory_search", query="海邊"))["outcome"])
+
+            async with anyio.create_task_group() as group:
+                for _ in range(20):
+                    group.start_soon(ask)
+            for uri in odd:
+                with pytest.raises(MCPError, match=r"A resource is|There is no such"):
+                    await client.read_resource(uri)
+
+    anyio.run(main)
+    assert answers == ["found"] * 20
+
+
 @pytest.mark.parametrize("mode", ERAS)
 def test_the_real_server_in_both_eras(mode: str, tmp_path: Path) -> None:
     """`shiyi mcp` answers the SDK's client, in the scope of the process."""
@@ -92,7 +180,8 @@ def test_the_real_server_in_both_eras(mode: str, tmp_path: Path) -> None:
     anyio.run(main)
 
 
-def test_initialize_waits_for_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ERAS)
+def test_the_first_answer_waits_for_nothing(mode: str, tmp_path: Path) -> None:
     """It is answered before the SDK, a home or a model is loaded, and makes no home."""
     script = (
         "import sys\n"
@@ -104,11 +193,12 @@ def test_initialize_waits_for_nothing(tmp_path: Path) -> None:
     )
     home = tmp_path / "home"
     server = Lines([sys.executable, "-P", "-c", script], environment(home))
-    server.send("initialize", INITIALIZE, id_=1)
+    first = ("initialize", INITIALIZE) if mode == "legacy" else ("server/discover", STATELESS)
+    server.send(*first, id_=1)
     said = server.read()
     _, loaded = server.end()
 
-    assert said["result"]["serverInfo"]["name"] == "shiyi"
+    assert said["result"]["instructions"]
     assert loaded == b""
     assert not home.exists()
 

@@ -19,7 +19,7 @@ from shiyi.service.mcp.server import described, make_server
 from shiyi.service.mcp.tool import Tool
 from shiyi.service.mcp.tools import TOOLS
 from shiyi.service.table.operations import find_operation
-from tests.service.agents import INITIALIZE, here
+from tests.service.agents import INITIALIZE, STATELESS, here
 
 each = pytest.mark.parametrize("tool", TOOLS, ids=lambda one: one.name)
 _MOST_TOOLS = 12
@@ -106,6 +106,13 @@ def test_the_greeting_is_the_answer_of_the_sdk(wanted: str) -> None:
     assert greeting(asked) == anyio.run(answer_of_the_sdk, asked)
 
 
+def test_the_greeting_of_the_new_era_is_the_answer_of_the_sdk() -> None:
+    """So is what a client hears that begins without a handshake."""
+    asked = {"jsonrpc": "2.0", "id": "a", "method": "server/discover", "params": STATELESS}
+
+    assert greeting(asked) == anyio.run(answer_of_the_sdk, asked)
+
+
 async def answer_of_the_sdk(asked: dict[str, Any]) -> Any:
     server = make_server(lambda _: None)  # type: ignore[arg-type, return-value]
     to_server, from_client = anyio.create_memory_object_stream[Any](1)
@@ -128,6 +135,9 @@ def test_the_greeting_leaves_faults_to_the_sdk() -> None:
         {"method": "initialize", "params": INITIALIZE},
         {"method": "initialize", "id": 1, "params": {"protocolVersion": "2025-11-25"}},
         {"method": "initialize", "id": 1, "params": {**INITIALIZE, "protocolVersion": 3}},
+        {"method": "server/discover", "id": 1, "params": {}},
+        {"method": "server/discover", "params": STATELESS},
+        {"method": "server/discover", "id": 1, "params": {"_meta": {}}},
     ):
         assert greeting(asked) is None
 
