@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from shiyi.core.files import write_atomically
@@ -67,6 +68,18 @@ class _Section:
     silent_of: int
 
 
+@cache
+def _template() -> Template:
+    text = files("shiyi.eval").joinpath("templates").joinpath("report.html").read_text("utf-8")
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["clip"] = clip
+    environment.filters["by_view"] = _by_view
+    environment.filters["signed"] = figures.signed
+    return environment.from_string(text)
+
+
 def write_report(
     result: EvalResult, timings: Timings | None, path: Path, *, texts: Texts | None = None
 ) -> None:
@@ -76,13 +89,6 @@ def write_report(
     to be shown beside the ids; without it the page holds none. Raises OSError when the file cannot
     be written.
     """
-    template = files("shiyi.eval").joinpath("templates").joinpath("report.html").read_text("utf-8")
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["clip"] = clip
-    environment.filters["by_view"] = _by_view
-    environment.filters["signed"] = figures.signed
     views = figures.by_view(result)
     timed, speeds = _speeds(timings)
     columns = figures.columns(name for cell in result.cells for name in cell.overall.measures)
@@ -93,7 +99,7 @@ def write_report(
         _section(f"v{place}", view, shared, (texts or {}).get(view.dataset, {}))
         for place, view in enumerate(views)
     ]
-    page = environment.from_string(template).render(
+    page = _template().render(
         result=result,
         conditions=result.conditions,
         timings=timings,

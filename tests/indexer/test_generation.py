@@ -19,6 +19,8 @@ from shiyi.indexer import reindex as reindex_module
 from shiyi.indexer import vectors as vectors_module
 from shiyi.indexer.generation import CURRENT, MANIFEST, Manifest, open_current, scope_directory
 from shiyi.models.encoder import Encoder, load_encoder
+from shiyi.models.hashing import HashingEncoder
+from tests.conftest import Memory
 
 QUERIES = ("爬山", "RTX4090", "coffee in the rain", "0912 345 678", "不存在的東西")
 Files = dict[str, bytes]
@@ -33,6 +35,29 @@ def fill(memory: Any, count: int = 12) -> None:
         if n % 4 == 0:
             memory.quote(f"r{n}", f"c{n}", 0, 5)
     memory.capture("phone", "電話是0912-345-678。" * 40)
+
+
+@pytest.fixture(scope="module")
+def twelve(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with a little of everything, made once to be copied."""
+    memory = Memory(tmp_path_factory.mktemp("twelve") / "home", HashingEncoder)
+    fill(memory)
+    memory.close()
+    return memory.home
+
+
+@pytest.fixture
+def filled(twelve: Path, tmp_path: Path) -> Path:
+    """A home with a little of everything, and no index."""
+    return shutil.copytree(twelve, tmp_path / "filled")
+
+
+@pytest.fixture
+def memory(
+    make_memory: Callable[..., Memory], hashing: Callable[[], Encoder], filled: Path
+) -> Memory:
+    """A memory with a little of everything."""
+    return make_memory(hashing, filled)
 
 
 def files(directory: Path) -> Files:
@@ -53,7 +78,6 @@ def index_of(memory: Any, scope: str = "me") -> Path:
 
 def test_two_builds_of_one_state_are_the_same_bytes(memory: Any) -> None:
     """Built again, anew or from what is there, the index is byte for byte the same."""
-    fill(memory)
     first = memory.indexes.reindex("me")
     before = files(index_of(memory))
     for full in (False, True):
@@ -70,7 +94,6 @@ def test_two_builds_of_one_state_are_the_same_bytes(memory: Any) -> None:
 
 def test_terms_taken_over_are_as_good_as_new_ones(memory: Any) -> None:
     """After changes, a build that takes unchanged terms over equals a build from nothing."""
-    fill(memory)
     memory.indexes.reindex("me")
     memory.edit(memory.record("r_new", "新的一句話"), gist="改過的一句話")
     memory.capture("c_new", "後來又下雨了。" * 100)
@@ -81,8 +104,11 @@ def test_terms_taken_over_are_as_good_as_new_ones(memory: Any) -> None:
     assert files(index_of(memory)) == reused
 
 
-def test_an_empty_scope_can_be_built(memory: Any) -> None:
+def test_an_empty_scope_can_be_built(
+    make_memory: Callable[..., Any], hashing: Callable[[], Encoder]
+) -> None:
     """Nothing at all is a state like any other, with and without a model."""
+    memory = make_memory(hashing)
     memory.capture("c", "雨", scope="you")
     for keywords_only in (False, True):
         generation = memory.indexes.reindex("me", keywords_only=keywords_only)
@@ -95,7 +121,6 @@ def test_an_empty_scope_can_be_built(memory: Any) -> None:
 
 def test_files_are_private(memory: Any) -> None:
     """Only the owner can read an index."""
-    fill(memory)
     memory.indexes.reindex("me")
     for path in (memory.home / "index").rglob("*"):
         assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600)
@@ -132,10 +157,9 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("large")
-@pytest.mark.parametrize("faults", [48, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("faults", [32, pytest.param(200, marks=pytest.mark.slow)])
 def test_every_fault_is_found_said_and_mended(memory: Any, faults: int) -> None:
     """Whatever happens to a file of the index, it is noticed, rebuilt, and answers are right."""
-    fill(memory)
     memory.indexes.reindex("me")
     other = files(index_of(memory))
     memory.capture("last", "最後一句：coffee。")
@@ -161,7 +185,6 @@ def test_every_fault_is_found_said_and_mended(memory: Any, faults: int) -> None:
 
 def test_no_fault_reaches_an_answer(memory: Any) -> None:
     """After a fault in each file in turn, every query is answered as if nothing had happened."""
-    fill(memory)
     memory.indexes.reindex("me")
     expected = answers(memory)
     for name in sorted(files(index_of(memory))):
@@ -174,7 +197,6 @@ def test_no_fault_reaches_an_answer(memory: Any) -> None:
 @pytest.mark.usefixtures("large")
 def test_one_flipped_bit_in_any_file_is_noticed(memory: Any) -> None:
     """Wherever it is, the first search after opening says so and answers from what is whole."""
-    fill(memory)
     memory.indexes.reindex("me")
     whole = files(index_of(memory))
     assert {"vectors.npy", "vectors.faiss", "cards.bin"} <= {Path(name).name for name in whole}
@@ -190,7 +212,6 @@ def test_one_flipped_bit_in_any_file_is_noticed(memory: Any) -> None:
 
 def test_a_generation_of_nobody_is_not_trusted(memory: Any) -> None:
     """A lost CURRENT, or one that names what is not there, is said and mended."""
-    fill(memory)
     memory.indexes.reindex("me")
     current = index_of(memory) / CURRENT
     whole = current.read_bytes()
@@ -237,7 +258,6 @@ def test_what_does_not_belong_is_refused_with_a_sentence(
     memory: Any, changes: dict[str, Any], reason: str
 ) -> None:
     """An old format, another home or another analyzer is named, and the index is rebuilt."""
-    fill(memory)
     memory.indexes.reindex("me")
     whole, expected = files(index_of(memory)), answers(memory)
     remake(index_of(memory), **changes)
@@ -267,7 +287,6 @@ def test_terms_of_another_home_are_never_taken_over(
 
 def test_a_manifest_says_what_it_is_made_of(memory: Any) -> None:
     """Counts, fingerprints and the hash of every file stand in the manifest."""
-    fill(memory)
     generation = memory.indexes.reindex("me")
     manifest = generation.manifest
 
@@ -285,7 +304,6 @@ def test_a_full_disk_does_not_keep_answers_back(
     memory: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An index that cannot be written is kept in memory; the answer is right and says so."""
-    fill(memory)
     memory.indexes.reindex("me")
     expected = answers(memory)
     (index_of(memory) / CURRENT).write_bytes(b"?")
@@ -330,11 +348,10 @@ def test_the_vectors_of_another_model_are_never_used(
 
 
 def test_another_calibration_is_another_model(
-    make_memory: Callable[..., Any], hashing: Callable[[], Encoder]
+    make_memory: Callable[..., Any], filled: Path, hashing: Callable[[], Encoder]
 ) -> None:
     """Centred vectors are only used with the calibration that centred them."""
-    memory = make_memory(hashing)
-    fill(memory)
+    memory = make_memory(hashing, filled)
     memory.indexes.reindex("me")
     path = open_current(index_of(memory))
     assert path is not None
@@ -347,11 +364,10 @@ def test_another_calibration_is_another_model(
 
 
 def test_without_a_model_keywords_answer_and_say_so(
-    make_memory: Callable[..., Any], keywords: Callable[[], Encoder]
+    make_memory: Callable[..., Any], filled: Path, keywords: Callable[[], Encoder]
 ) -> None:
     """No model is no error: what the words find is found, and the note says why no more is."""
-    memory = make_memory(keywords)
-    fill(memory)
+    memory = make_memory(keywords, filled)
     found = memory.search("爬山")
     assert (found.mode, found.outcome) == ("keyword", "found")
     assert found.notes[0].startswith("Keywords only: ")
@@ -423,6 +439,7 @@ def interrupt(process: "subprocess.Popen[str]", lines: int, how: signal.Signals)
 )
 def test_a_broken_off_reindex_loses_nothing(
     make_memory: Callable[..., Any],
+    filled: Path,
     start: Callable[[Path], "subprocess.Popen[str]"],
     counting: Any,
     tmp_path: Path,
@@ -430,8 +447,7 @@ def test_a_broken_off_reindex_loses_nothing(
     kills: int,
 ) -> None:
     """The old index serves, vectors are kept as they come, and the end is that of one run."""
-    memory = make_memory(lambda: counting)
-    fill(memory)
+    memory = make_memory(lambda: counting, filled)
     memory.indexes.reindex("me")
     old, expected = files(index_of(memory)), answers(memory)
     texts = len(counting.embedded)
@@ -469,7 +485,6 @@ def test_the_serving_generation_stays_until_the_next_is_whole(
     memory: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A build of the state that serves already does not touch what serves."""
-    fill(memory)
     generation = memory.indexes.reindex("me")
     before = {path: path.stat().st_ino for path in generation.directory.iterdir()}
     memory.indexes.reindex("me", full=True)
