@@ -10,6 +10,8 @@ READY := $(VENV)/.ready
 # Nothing in the working directory may hide what is installed: the folder shiyi/ is only one part
 # of the package shiyi.
 export PYTHONSAFEPATH := 1
+# Byte code is kept: many of the processes that tests start would otherwise compile all of it anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test slow lint types gate associations bench docs-check generate clean

@@ -148,12 +148,12 @@ def test_the_same_seed_gives_the_same_words() -> None:
 def test_a_thousand_queries_take_no_time() -> None:
     """20 measures of 1,000 queries: the whole comparison stays in seconds on a busy machine."""
     differences = np.random.default_rng(2).normal(0, 1, (1000, 20))
-    start = time.monotonic()
+    start = time.process_time()
 
     randomisation_p(differences)
     bootstrap_interval(differences)
 
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_system_against_system() -> None:

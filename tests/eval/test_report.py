@@ -200,10 +200,10 @@ def test_many_sets_stay_light_and_fast(target: Path) -> None:
     result.datasets = [result.datasets[0].model_copy(update={"name": name}) for name in names]
     texts = document_texts(result)
 
-    begun = time.monotonic()
+    begun = time.process_time()
     text = written(result, target, timings=build_timings(result), texts=texts)
 
-    assert time.monotonic() - begun < 10
+    assert time.process_time() - begun < 10
     assert len(text.encode("utf-8")) < 3_000_000
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shiyi.models import bundled
-from shiyi.models.bundled import verify_bundled
+from shiyi.models import bundled, sentence
+from shiyi.models.bundled import load_bundled, verify_bundled
 from shiyi.models.cache import default_cache
 from shiyi.models.calibration import Calibration, calibration_path
 from shiyi.models.encoder import load_encoder
@@ -193,6 +193,19 @@ def test_the_users_calibration_wins(encoder: EngineEncoder, tmp_path: Path) -> N
 
     assert loaded.calibration is not None
     assert loaded.calibration.digest == mine.digest
+
+
+def test_without_onnx_torch_answers_queries(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The writer of the quick form is optional, which a model of a few numbers shows, too."""
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    monkeypatch.setattr(sentence, "installed", lambda: True)
+
+    encoder = load_bundled(cache=tmp_path, query_prompt="", passage_prompt="")
+
+    assert encoder.engine == encoder._quick.name == "torch-float32"
+    assert encoder.encode_queries(["ab 中文"]).shape == (1, 32)
 
 
 @pytest.mark.parametrize("bulk", [False, pytest.param(True, marks=pytest.mark.slow)])

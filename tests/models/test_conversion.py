@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shiyi.core.errors import ModelUnavailableError
-from shiyi.models import bundled, sentence
+from shiyi.models import bundled
 from shiyi.models.bundled import load_bundled, verify_bundled
 from shiyi.models.e5file import PackedModel
 from shiyi.models.engine import EngineEncoder
@@ -153,20 +153,6 @@ def test_without_onnx_and_torch_the_message_names_onnx(
 
     with pytest.raises(ModelUnavailableError, match=r"needs the package onnx; run `pip install"):
         load(tmp_path)
-
-
-@pytest.mark.model
-def test_without_onnx_torch_answers_queries(
-    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The writer of the quick form is optional."""
-    monkeypatch.setitem(sys.modules, "onnx", None)
-    monkeypatch.setattr(sentence, "installed", lambda: True)
-
-    encoder = load(tmp_path)
-
-    assert encoder.engine == encoder._quick.name == "torch-float32"
-    assert encoder.encode_queries(["ab 中文"]).shape == (1, 32)
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])

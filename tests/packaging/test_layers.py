@@ -29,6 +29,9 @@ class Import(NamedTuple):
     for_types: bool
 
 
+_READ: dict[Path, list[Import]] = {}
+
+
 def test_imports_go_downwards(modules: dict[str, Path]) -> None:
     """A floor uses only what lies below it."""
     upward = [
@@ -91,9 +94,11 @@ def floor_of(module: str) -> str:
     return parts[1] if len(parts) > 1 and parts[1] in FLOORS else "shiyi"
 
 
-def imports_of(file: Path, modules: dict[str, Path]) -> Iterator[Import]:
-    tree = ast.parse(file.read_text("utf-8"))
-    yield from _walk(tree, modules, in_function=False, for_types=False)
+def imports_of(file: Path, modules: dict[str, Path]) -> list[Import]:
+    if file not in _READ:
+        tree = ast.parse(file.read_text("utf-8"))
+        _READ[file] = list(_walk(tree, modules, in_function=False, for_types=False))
+    return _READ[file]
 
 
 def _walk(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import shiyi
 from shiyi.cli import read_words
 from shiyi.core.errors import UsageError
 
@@ -35,10 +36,12 @@ def test_words_are_kept_exactly(run: Run, kept: Run, tmp_path: Path) -> None:
     run("export", tmp_path / "out")
     run("--home", tmp_path / "other", "import", tmp_path / "out")
 
-    for name, text in KEPT.items():
-        for home in ([], ["--home", tmp_path / "other"]):
-            shown = run(*home, "show", ids[name], "--json").json["capture"]
-            assert shown["text"] == text, name
+    with shiyi.open(tmp_path / "other", model="none") as other:
+        for name, text in KEPT.items():
+            assert run("show", ids[name], "--json").json["capture"]["text"] == text, name
+            again = other.scope("me").show(ids[name]).capture
+            assert again is not None
+            assert again.text == text, name
     assert run("doctor").code == 0
 
 
