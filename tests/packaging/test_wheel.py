@@ -1,6 +1,8 @@
 """What is released: the wheel, built from the source distribution, used far from the tree."""
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +12,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+from shiyi.service.dashboard.pages import READERS
+from tests.service.visiting import Visitor
 
 pytestmark = pytest.mark.slow
 
@@ -55,8 +60,10 @@ def installed(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-def run(python: Path, home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "SHIYI_HOME": str(home), "SHIYI_MODEL": "none"}
+def run(
+    python: Path, home: Path, *arguments: str, **given: str
+) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "SHIYI_HOME": str(home), "SHIYI_MODEL": "none", **given}
     return subprocess.run(
         [python.parent / "shiyi", *arguments],
         cwd=home.parent, env=environment, capture_output=True, text=True, check=False,
@@ -80,6 +87,7 @@ def test_wheel_holds_every_module_and_data_file(
     shipped = [*(root / "eval").rglob("*.html"), *(root / "eval" / "data" / "sample").iterdir()]
     for kind in ("templates", "static"):
         shipped += (root / "service" / "dashboard" / kind).iterdir()
+    shipped += (root / "service" / "skill").iterdir()
     expected |= {f"shiyi/{file.relative_to(root).as_posix()}" for file in shipped}
     assert expected - names == set()
     assert {name.split("/")[0] for name in names} == {
@@ -125,3 +133,37 @@ def test_installed_wheel_keeps_and_finds(installed: Path, tmp_path: Path) -> Non
     assert found.returncode == 0
     assert "我對花生過敏" in found.stdout
     assert str(installed.parents[1]) in where.stdout
+
+
+def test_installed_wheel_tells_an_agent(installed: Path, tmp_path: Path) -> None:
+    """The entry for a client names this very program, and the skill comes with the wheel."""
+    home = tmp_path / "home"
+
+    entry = run(installed, home, "mcp", "install", "--client", "claude-code", "--print")
+    skill = run(installed, home, "mcp", "skill")
+
+    assert (entry.returncode, skill.returncode) == (0, 0)
+    assert str(installed.parent / "shiyi") in entry.stdout
+    assert "memory_search" in skill.stdout
+    assert not home.exists()
+
+
+def test_installed_wheel_serves_a_dashboard(installed: Path, tmp_path: Path) -> None:
+    """Its daemon starts far from the tree and has every page, the style and both languages."""
+    home = tmp_path / "home"
+    environment = {"SHIYI_DAEMON": "on", "SHIYI_DAEMON_IDLE": "60"}
+    assert run(installed, home, "init").returncode == 0
+    try:
+        told = run(installed, home, "dashboard", "--no-browser", "--json", **environment)
+        url = json.loads(told.stdout)["url"]
+        visitor = Visitor(url)
+        visitor.open(url)
+        pages = [visitor.ask(f"/dashboard/{name}", Accept_Language="zh-TW") for name in READERS]
+        style = re.search(r'href="(/dashboard/static/style.css[^"]*)"', pages[0].body.decode())
+        assert style is not None
+        styled = visitor.ask(style.group(1))
+    finally:
+        run(installed, home, "daemon", "stop", **environment)
+
+    assert {one.status for one in [*pages, styled]} == {200}
+    assert "沒有選用語意模型" in pages[0].body.decode()
