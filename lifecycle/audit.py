@@ -168,8 +168,8 @@ def _not_captured(receipt: Receipt) -> OpenItem:
 def _not_finalized(step: Entry) -> OpenItem:
     close = partial(command, "finalize", step.capture_id or "")
     todo = (
-        f"Keep what it says with {command('add-record')}, then {close('derived')}; or look with "
-        f"{command('probe')} that nothing is needed, and {close('no_derivation_needed')}."
+        f"Keep what it says with {command('add-record')}, then {close('derived')}; or, when "
+        f"{command('probe')} shows that it is kept already, {close('no_derivation_needed')}."
     )
     return _item("not_finalized", step.turn_id, step.capture_id, step, todo)
 

@@ -54,10 +54,14 @@ def mapped(answer: Values, given: Mapping[str, Any]) -> Values:
     """Return a map, or the one thing to begin with, or both sides of what contradicts."""
     if "question" in answer:
         told = {name: answer[name] for name in ("kind", "title", "question", "why")}
-        starter = [{"id": id_, **told} for id_ in answer["ids"]]
-        return plain({"starter": next(iter(starter), None), "notes": answer["notes"]}, given)
+        starter = next(({"id": id_, **told} for id_ in answer["ids"]), None)
+        outcome = "found" if starter else "empty"
+        return plain({"outcome": outcome, "starter": starter, "notes": answer["notes"]}, given)
     if "conflicts" in answer:
         answer = {**answer, "conflicts": [_conflict(one) for one in answer["conflicts"]]}
+    if "outcome" not in answer:  # of a list, which says by itself whether there is anything
+        there = any(answer.get(name) for name in ("conflicts", "states", "followups"))
+        answer = {"outcome": "found" if there else "empty", **answer}
     return plain(answer, {"budget": 6000, **given})
 
 
@@ -85,7 +89,7 @@ def fetch(answer: Values, given: Mapping[str, Any]) -> Values:
     else:
         id_, kind = capture["capture_id"], "capture"
         text, title, left_out = capture["text"], _title_of(capture["text"]), {"text"}
-    metadata = {name: one for name, one in shown.items() if name not in left_out and one != {}}
+    metadata = _full({name: one for name, one in shown.items() if name not in left_out})
     if links := [_link(one, id_) for one in answer["links"]]:
         metadata["links"] = links
     if said := [_said(one) for one in answer["feedback"]]:
@@ -118,10 +122,10 @@ def status(answer: Values, given: Mapping[str, Any]) -> Values:
     Nothing is said of other scopes.
     """
     if "trace" in answer:
-        return {"trace": plain(answer, given)}
+        return plain({name: answer[name] for name in ("trace", "notes")}, given)
     if "open" in answer:
         told = {name: answer[name] for name in ("scope", "open", "notes")}
-        return plain(told, given)
+        return {"open": []} | plain(told, given)
     own = [one for one in answer["scopes"] if one["scope"] == given["scope"]]
     counts = {name: one for name, one in (own[0] if own else {}).items() if isinstance(one, int)}
     told = {name: answer[name] for name in ("version", "mode", "model")}

@@ -7,8 +7,8 @@ repeats stored text.
 from shiyi.service.mcp import answers, outputs
 from shiyi.service.mcp.tool import Input, Switch, Tool, same
 
-_BUDGET = "the most tokens the answer may cost; larger ones only when the answer was truncated"
-_KEY = "a random text of yours: repeating the call with the same key does it only once"
+_BUDGET = "the most tokens the answer may cost; more only when it was truncated"
+_KEY = "a random text of yours: a repeat with the same key is done only once"
 _RESUME = "truncated.resume of the answer before, with the same other arguments, for the rest"
 _TURN = "a judged turn: refused until its words are kept"
 _WINDOW = "only what was then: 2025-03, 2025-03:2025-08, :2024, or the name of a phase"
@@ -103,7 +103,7 @@ TOOLS: tuple[Tool, ...] = (
         inputs={
             "about": Input(
                 ("routing.about", "recall.about", "current.of"),
-                "a person, place, topic or phase by its name, or a record by its id",
+                "a person, place, topic or phase by its name, or a record by its id; now: or self",
             ),
             "query": Input(("survey.query",), "words that the overview leans towards"),
             **same(
@@ -277,7 +277,8 @@ TOOLS: tuple[Tool, ...] = (
                     "quotes": 'the words that it rests on: {"capture": id, "text": "…"}, or with '
                     '"start" and "end"',
                     "aliases": "other names of an entity",
-                    "attrs": "what its kind has of its own",
+                    "attrs": "what its kind has of its own; followup: question, due, context; "
+                    "state: of (self, or an entity), block, name, value",
                     "summary_only": "it rests on no words that are kept",
                     "key": _KEY,
                 },
@@ -326,8 +327,8 @@ TOOLS: tuple[Tool, ...] = (
             "be so and both stay (other, reason); archive: take it out of ordinary search; link: "
             "tie it to another memory (rel, other); close_followup: say what came of it (outcome, "
             "note); feedback: keep what the person said of a memory or an answer (verdict, "
-            "source), which changes nothing by itself. Nothing is lost: older versions stay "
-            "readable, and words themselves never change."
+            "source), before you change it. Nothing is lost: older versions stay readable, and "
+            "words themselves never change."
         ),
         switch=Switch("action", _ACTIONS, "what to do"),
         inputs={

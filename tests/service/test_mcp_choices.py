@@ -83,7 +83,8 @@ def test_both_sides_of_what_contradicts(tmp_path: Path) -> None:
     async def steps(client: Client) -> None:
         left = await use(client, "memory_remember", text="門在左邊。")
         right = await use(client, "memory_remember", text="門在右邊。", speaker="assistant")
-        assert "conflicts" not in await map_of(client, "conflicts")
+        for view in ("conflicts", "now", "followups"):
+            assert (await map_of(client, view))["outcome"] == "empty"
         await use(
             client, "memory_correct", action="contradict", id=left["record_id"],
             other=right["record_id"], reason="只有一扇門。",

@@ -61,7 +61,7 @@ def test_maps_and_absence(tmp_path: Path) -> None:
         status = await use(client, "memory_status")
         assert status["counts"]["captures"] == 1
         why = await use(client, "memory_status", trace=absent["trace"])
-        assert why["trace"]["trace"]["operation"] == "absence"
+        assert why["trace"]["operation"] == "absence"
 
     run(tmp_path / "home", steps)
 
@@ -278,7 +278,7 @@ def test_a_turn_step_by_step(tmp_path: Path) -> None:
         closed = await use(client, "memory_finalize", capture=kept["capture_id"], outcome="derived")
         assert closed["closed"] == "derived"
         assert (await use(client, "memory_finalize", turn="t1"))["verdict"] == "pass"
-        assert "open" not in await use(client, "memory_status")
+        assert (await use(client, "memory_status", what="pending"))["open"] == []
 
     run(tmp_path / "home", steps)
 
