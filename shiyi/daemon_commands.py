@@ -106,9 +106,12 @@ def status(ctx: click.Context, /, home: str | None, *, as_json: bool, **_: Any) 
 def stop(ctx: click.Context, /, home: str | None, *, as_json: bool, **_: Any) -> int:
     """Have the daemon leave. A long job has 3 s to end, then ends between two batches."""
     client = _client(ctx, home)
-    jobs = _jobs_of(client)
+    state = client.control("state") if client.running() else {"jobs": [], "urls": []}
+    jobs = [f"{job['operation']} of {job['scope']}" for job in state["jobs"]]
     for job in jobs:
         click.echo(f"{job} is under way; it ends between two batches.", err=True)
+    for url in state["urls"]:
+        click.echo(f"The `shiyi serve` at {url} starts it again, until that is ended.", err=True)
     stopped = stop_daemon(client)
     text = "The daemon has left." if stopped else f"No daemon serves {client.home}."
     if jobs:
@@ -116,13 +119,6 @@ def stop(ctx: click.Context, /, home: str | None, *, as_json: bool, **_: Any) ->
     content = {"home": str(client.home), "stopped": stopped, "jobs": jobs}
     _say(text, content, as_json=_as_json(ctx, as_json))
     return 0
-
-
-def _jobs_of(client: Client) -> list[str]:
-    """Name the jobs that wait or run, each with its scope."""
-    if client.running() is None:
-        return []
-    return [f"{job['operation']} of {job['scope']}" for job in client.control("state")["jobs"]]
 
 
 @daemon.command()

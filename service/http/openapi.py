@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from shiyi.service.answers import response_model
+from shiyi.service.answers import is_budgeted, response_model
 from shiyi.service.invoke import path_fields, request_model
 from shiyi.service.table.operations import OPERATIONS, Operation
 
@@ -52,6 +52,7 @@ def openapi() -> dict[str, Any]:
 def _described(operation: Operation, names: Mapping[Any, Any]) -> dict[str, Any]:
     request = names[request_model(operation), "validation"]
     response = names[response_model(operation), "serialization"]
+    read = {"text/markdown": {"schema": {"type": "string"}}} if is_budgeted(operation) else {}
     return {
         "operationId": operation.python_name,
         "summary": operation.purpose,
@@ -60,7 +61,7 @@ def _described(operation: Operation, names: Mapping[Any, Any]) -> dict[str, Any]
         "parameters": list(_parameters(operation)),
         "requestBody": {"required": True, "content": {_JSON: {"schema": request}}},
         "responses": {
-            "200": {"description": "the answer", "content": {_JSON: {"schema": response}}},
+            "200": {"description": "the answer", "content": {_JSON: {"schema": response}, **read}},
             "default": {
                 "description": "an error",
                 "content": {_JSON: {"schema": {"$ref": "#/components/schemas/Error"}}},

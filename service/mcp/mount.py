@@ -13,6 +13,7 @@ from shiyi.core.ids import check_scope
 from shiyi.core.settings import Settings
 from shiyi.service.daemon.host import Call, Host
 from shiyi.service.http.guard import MOST_BYTES, PERMIT, SETTINGS, App, Receive, Scope, Send
+from shiyi.service.http.refusals import Refused
 from shiyi.service.permit import ROLES, Permit
 
 if TYPE_CHECKING:
@@ -58,7 +59,12 @@ class HttpDoor:
         self._running: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one request. There is nothing to listen for, so nobody holds a GET open."""
+        if scope["method"] != "POST":
+            answer = Refused(405, "usage", "MCP is asked by POST here.").answer()
+            answer.headers["Allow"] = "POST"
+            await answer(scope, receive, send)
+            return
         if self._ready is None:
             self._ready = asyncio.get_running_loop().create_future()
             self._running = asyncio.create_task(self._run(self._ready))

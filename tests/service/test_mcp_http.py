@@ -136,3 +136,13 @@ def test_the_guard_stands_before_it(headers: dict[str, str], status: int, door: 
         assert reply.status == status, path
         assert "Access-Control-Allow-Origin" not in reply.headers
         assert b"memory_" not in reply.body
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "HEAD"])
+def test_nothing_is_held_open(method: str, door: Served) -> None:
+    """There are no sessions and no events, so a client that waits for some is told so at once."""
+    accept = {"Accept": "text/event-stream", "Content-Type": "application/json"}
+    for path in ("/mcp", "/mcp/", "/mcp/?scope=me"):
+        reply = door.ask(method, path, headers=accept)
+
+        assert (reply.status, reply.headers["allow"]) == (405, "POST")

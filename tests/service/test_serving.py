@@ -168,6 +168,18 @@ def test_the_command(served: Served) -> None:
     wait_until(lambda: not is_open(OWN, port))
 
 
+def test_who_stops_the_daemon_is_told_of_what_starts_it_again(
+    served: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A command that serves wants one."""
+    with serving(served) as (url, _):
+        assert call(["--home", str(served.home), "daemon", "stop"]) == 0
+    told = capsys.readouterr()
+
+    assert "The daemon has left." in told.out
+    assert f"The `shiyi serve` at {url} starts it again" in told.err
+
+
 def test_several_serve_one_home(served: Served) -> None:
     """Each has a port of its own, and ends no other; one that is taken already is refused."""
     with serving(served) as (first, port):
