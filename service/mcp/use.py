@@ -44,7 +44,8 @@ async def use(tool: Tool, door: Door, arguments: Mapping[str, Any]) -> dict[str,
         answer = _worded(_plain(await door.call(operation, values)))
     except UsageError as error:
         raise _in_its_words(error, tool, operation) from None
-    content = tool.answer(answer, {**arguments, "scope": door.scope})
+    given = {name: one for name, one in arguments.items() if one is not None}
+    content = tool.answer(answer, {**given, "scope": door.scope})
     shown = answers.memories_of(content) if tool.trusted else []
     trusts: dict[str, str] = {}
     for some in batched(shown, _AT_ONCE):

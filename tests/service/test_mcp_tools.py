@@ -1,6 +1,7 @@
 """What the tools do, asked by the real client of the SDK in both eras of the protocol."""
 
 import json
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from mcp.shared.exceptions import MCPError
 import shiyi
 from shiyi.models.tokens import get_counter
 from shiyi.service.handlers import find
+from shiyi.service.mcp.tools import TOOLS
 from tests.service.agents import ERAS, here, refused, text_of, use
 
 PEANUTS = "我對花生過敏，別點宮保雞丁。"
@@ -186,6 +188,39 @@ def test_refusals_are_one_clear_sentence(tmp_path: Path) -> None:
             sentence = await refused(client, tool, **arguments)
             assert says in sentence, (tool, sentence)
             assert secret not in sentence
+
+    run(tmp_path / "home", steps)
+
+
+_ODD: tuple[Any, ...] = (
+    7, -1, 2**70, 1.5, True, "", "x", "\0", "../x", "a" * 600, "9" * 24, "overview", [],
+    [[]], {}, {"capture": 7, "start": "a"},
+)  # fmt: skip
+
+
+def test_odd_arguments_are_no_fault_of_ours(tmp_path: Path) -> None:
+    """Whatever stands in an argument of whichever use, it is taken or refused in a sentence."""
+
+    async def steps(client: Client) -> None:
+        kept = await use(client, "memory_remember", text=PEANUTS)
+        whole = {
+            "query": "花生",
+            "id": kept["record_id"],
+            "text": "海",
+            "turn": "t",
+            "kind": "fact",
+        }
+        odd = cycle(_ODD)
+        for tool in TOOLS:
+            needed = {name: whole[name] for name, one in tool.inputs.items() if one.required}
+            choices = tool.switch.choices if tool.switch else [None]
+            for chosen in choices:
+                use_ = {tool.switch.name: chosen} if tool.switch else {}
+                for name in tool.input_schema()["properties"]:
+                    for value in (None, *islice(odd, 3)):
+                        given = {**needed, **use_, name: value}
+                        said = text_of(await client.call_tool(tool.name, given))
+                        assert "internal error" not in said, (tool.name, given)
 
     run(tmp_path / "home", steps)
 
