@@ -11,7 +11,7 @@ from shiyi.service.dashboard.charts import recall_charts
 from shiyi.store.kinds import KINDS, STATUSES
 from shiyi.store.shapes.persons import STATE_BLOCKS
 
-_SURVEY, _CATALOG, _WALK = 24_000, 12_000, 16_000  # tokens
+_SURVEY, _CATALOG, _WALK, _COUNTS = 24_000, 12_000, 16_000, 4_000  # tokens
 _FEW, _SOME, _PAGE, _MANY = 5, 20, 50, 300
 _LOOSE = "other"  # states that belong to no block
 Reader = Callable[[Asked], Awaitable[Page]]
@@ -94,7 +94,10 @@ async def timeline(asked: Asked) -> Page:
 
 async def names(asked: Asked) -> Page:
     """List people, places and things; facets and topics; guesses."""
-    return Page("names", {"found": await asked.call("survey", budget=_SURVEY, format="json")})
+    found = await asked.call("survey", budget=_SURVEY, format="json")
+    kinds = await asked.call("catalog", by="kind", budget=_COUNTS, format="json")
+    totals = {one["title"]: one["records"] or 0 for one in kinds.get("groups", [])}
+    return Page("names", {"found": found, "totals": totals})
 
 
 async def records(asked: Asked) -> Page:

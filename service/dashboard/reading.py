@@ -19,8 +19,10 @@ async def memory(asked: Asked) -> Page:
     trust = origins[0]["trust"] if origins else None
     if shown["capture"] is not None:
         quoted = [one["src"] for one in shown["links"] if one["rel"] == "quotes"]
+        ends = [*quoted, *(one["capture"] for one in shown["feedback"])]
         return Page("capture", {"capture": shown["capture"], "trust": trust, "quoted": quoted,
-                                "titles": await titles(asked, quoted)})  # fmt: skip
+                                "feedback": shown["feedback"],
+                                "titles": await titles(asked, ends)})  # fmt: skip
     if shown["attachment"] is not None:
         return Page("attachment", {"attachment": shown["attachment"]})
     record = shown["record"]

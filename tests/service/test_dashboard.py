@@ -207,6 +207,32 @@ def test_a_record_shows_its_words(visitor: Visitor, kept: dict[str, str]) -> Non
     assert visitor.ask("/dashboard/search?q=x&scope=a%2Fb").status == 400
 
 
+def test_a_record_shows_what_was_said_of_it_and_whom_it_names(
+    visitor: Visitor, door: Served
+) -> None:
+    """Feedback with the words that say it; names in what a kind has of its own; values in words."""
+    said = door.ask("POST", "/v1/remember", {"text": "不是咖啡館，是茶館"}).json
+    feedback = {"target": said["record_id"], "verdict": "corrected", "note": "改成茶館",
+                "evidence": {"capture": said["capture_id"], "text": "不是咖啡館"}}  # fmt: skip
+    door.ask("POST", "/v1/feedback", feedback)
+    name = {"kind": "entity", "title": "阿嬤", "gist": "阿嬤是我的祖母。", "summary_only": True,
+            "attrs": {"entity_type": "person"}}  # fmt: skip
+    id_ = door.ask("POST", "/v1/add-record", name).json["record_id"]
+    state = {"kind": "state", "title": "膝蓋", "gist": "膝蓋好了。", "summary_only": True,
+             "attrs": {"of": id_, "block": "load", "name": "膝蓋", "value": "好了"}}  # fmt: skip
+    state_id = door.ask("POST", "/v1/add-record", state).json["record_id"]
+
+    def told(one: str) -> str:
+        return visitor.ask(f"/dashboard/memory/{one}", Accept_Language="zh-TW").body.decode()
+
+    spoken_of, entity, held = told(said["record_id"]), told(id_), told(state_id)
+    assert "被指有誤" in spoken_of
+    assert "改成茶館" in spoken_of
+    assert "<dd><bdi>人</bdi></dd>" in entity.replace("\n", "")
+    assert f'<a href="/dashboard/memory/{id_}"><bdi>阿嬤是我的祖母。</bdi></a>' in held
+    assert "<bdi>負擔</bdi>" in held
+
+
 def test_records_come_newest_first(visitor: Visitor, door: Served, tmp_path: Path) -> None:
     """What was written last heads the list, or what has the latest date; both go on by pages."""
     heaps = [f"第{n}堆鹽" for n in range(60)]

@@ -138,6 +138,19 @@ def test_every_page(
     assert one.elsewhere == []
 
 
+def test_names_that_do_not_fit_are_counted(look: Any) -> None:
+    """The page shows those that count most, says how many there are, and leads to all of them."""
+    one = look()
+    one.go("/names")
+    section = one.page.locator("section[aria-labelledby=entities]")
+    total = int(section.locator(".number").inner_text())
+    shown = section.locator(".cards > li").count()
+    section.get_by_role("link", name=f"{total - shown} more").click()
+
+    assert total > shown > 0
+    assert one.page.locator("#kind").input_value() == "entity"
+
+
 def test_keyboard_alone(look: Any) -> None:
     """The first stop skips to the content; a search is typed and sent; what has focus is seen."""
     one = look()
