@@ -20,6 +20,7 @@ from shiyi.service.daemon.callers import Here
 from shiyi.service.mcp.server import make_server
 from shiyi.service.mcp.stdio import CallerDoor
 from shiyi.service.session import Session
+from tests.service.serving import PATIENCE
 
 SHIYI = Path(sys.executable).with_name("shiyi")
 ERAS: tuple[Literal["auto", "legacy"], ...] = ("auto", "legacy")
@@ -113,10 +114,10 @@ class Lines:
         self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()
 
-    def read(self, seconds: float = 30) -> Any:
+    def read(self, seconds: float = PATIENCE) -> Any:
         return json.loads(self._said.get(timeout=seconds))
 
-    def overheard(self, words: bytes, seconds: float = 30) -> bool:
+    def overheard(self, words: bytes, seconds: float = PATIENCE) -> bool:
         """Wait until it complained of something."""
         until = time.monotonic() + seconds
         while not any(words in line for line in self._complaints):
@@ -129,9 +130,9 @@ class Lines:
         """Close its input; return the lines that it still said, and what it complained of."""
         assert self.process.stdin is not None
         self.process.stdin.close()
-        self.process.wait(30)
+        self.process.wait(PATIENCE)
         for thread in self._threads:
-            thread.join(30)
+            thread.join(PATIENCE)
         rest = [self._said.get() for _ in range(self._said.qsize())]
         return rest, b"".join(self._complaints)
 

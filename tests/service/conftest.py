@@ -12,7 +12,7 @@ from tests.service.serving import Served
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A home that a daemon may serve; it is stopped after the test."""
     monkeypatch.setenv("SHIYI_DAEMON", "on")
-    monkeypatch.setenv("SHIYI_DAEMON_IDLE", "30")
+    monkeypatch.setenv("SHIYI_DAEMON_IDLE", "120")
     monkeypatch.setenv("SHIYI_MODEL", "none")
     one = Served(tmp_path / "home")
     yield one

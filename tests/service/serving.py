@@ -13,10 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shiyi.core.errors import DaemonError
 from shiyi.core.settings import load_settings
 from shiyi.daemon_commands import stop_daemon
 from shiyi.service.daemon.client import Client
 from shiyi.service.daemon.endpoint import read_endpoint
+
+PATIENCE = 120.0  # seconds that something which must come is waited for: a machine may be busy
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,9 @@ class Served:
         wait_until(lambda: not is_alive(pid))
 
     def stop(self) -> None:
-        with self.client() as client:
+        with self.client() as client, suppress(DaemonError):
             stop_daemon(client)
+        wait_until(lambda: not (self.home / "owner.json").exists())
         if self._serving is not None:
             self._serving.close()
 
@@ -86,7 +90,7 @@ class Served:
         if chosen:
             sent["Authorization"] = f"Bearer {chosen}"
         sent |= headers or {}
-        connection = http.client.HTTPConnection(self.url, timeout=30)
+        connection = http.client.HTTPConnection(self.url, timeout=PATIENCE)
         try:
             connection.putrequest(method, path, skip_host="Host" in sent)
             for name, value in sent.items():
@@ -107,7 +111,7 @@ def command(home: Path, *arguments: str, **environment: str) -> "subprocess.Pope
     return subprocess.Popen(
         [sys.executable, "-P", "-m", "shiyi", *arguments],
         env={**os.environ, "SHIYI_HOME": str(home), "SHIYI_MODEL": "none", "SHIYI_DAEMON": "on",
-             "SHIYI_DAEMON_IDLE": "30", **environment},
+             "SHIYI_DAEMON_IDLE": "120", **environment},
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
 
@@ -132,7 +136,7 @@ def daemons_of(home: Path) -> list[int]:
     return found
 
 
-def wait_until(true: Any, seconds: float = 20) -> None:
+def wait_until(true: Any, seconds: float = PATIENCE) -> None:
     """Wait for something that must come."""
     until = time.monotonic() + seconds
     while not true():

@@ -18,7 +18,7 @@ from shiyi.service.daemon.callers import There, open_caller
 from shiyi.service.daemon.endpoint import ENDPOINT_FILE, read_endpoint
 from shiyi.service.table.operations import find_operation
 from shiyi.store import Store
-from tests.service.serving import Served, command, daemons_of, is_alive, wait_until
+from tests.service.serving import PATIENCE, Served, command, daemons_of, is_alive, wait_until
 
 MARKER = "記號七三一 marker-9f3c"
 
@@ -99,7 +99,7 @@ def test_a_long_path_has_its_socket_elsewhere(
     """The kernel takes no long names for sockets; the runtime directory has a short one."""
     monkeypatch.setenv("SHIYI_DAEMON", "on")
     monkeypatch.setenv("SHIYI_MODEL", "none")
-    monkeypatch.setenv("SHIYI_DAEMON_IDLE", "30")
+    monkeypatch.setenv("SHIYI_DAEMON_IDLE", "120")
     one = Served(tmp_path / ("長" * 60) / "home")
     try:
         assert call(["--home", str(one.home), "remember", "花生過敏"]) == 0
@@ -193,7 +193,7 @@ def test_serving_ends_with_a_signal(served: Served, number: int) -> None:
     assert serving.stdout is not None
     assert b"Serving" in serving.stdout.readline()
     serving.send_signal(number)
-    _, said = serving.communicate(timeout=30)
+    _, said = serving.communicate(timeout=PATIENCE)
     assert serving.returncode == 0
     assert said == b""
     with served.client() as client:

@@ -20,7 +20,7 @@ from shiyi.service.dashboard.pages import READERS
 from shiyi.service.dashboard.peer import is_of_another, owner_of
 from shiyi.service.table.operations import find_operation
 from tests.eval.results_builder import build_result
-from tests.service.serving import Served, command, is_alive, wait_until
+from tests.service.serving import PATIENCE, Served, command, is_alive, wait_until
 from tests.service.visiting import Visitor, invite
 
 
@@ -409,8 +409,8 @@ def test_the_command_says_where_it_is(door: Served) -> None:
     """`shiyi dashboard` gives an address; without a home it makes none."""
     told = command(door.home, "dashboard", "--no-browser", "--json", "--scope", "工作")
     missing = command(door.home.parent / "none", "dashboard", "--no-browser")
-    out, _ = told.communicate(timeout=60)
-    _, refused = missing.communicate(timeout=60)
+    out, _ = told.communicate(timeout=PATIENCE)
+    _, refused = missing.communicate(timeout=PATIENCE)
 
     url = json.loads(out)["url"]
     assert told.returncode == 0
@@ -500,7 +500,7 @@ def test_the_newest_jobs_are_kept() -> None:
 
 
 def _events(visitor: Visitor) -> Generator[list[dict[str, object]]]:
-    connection = http.client.HTTPConnection(visitor.host, timeout=30)
+    connection = http.client.HTTPConnection(visitor.host, timeout=PATIENCE)
     connection.request("GET", "/dashboard/jobs/events", headers={"Cookie": visitor.cookie})
     answer = connection.getresponse()
     assert answer.headers["Content-Type"].startswith("text/event-stream")

@@ -160,6 +160,7 @@ def test_keyboard_alone(look: Any) -> None:
     first = one.page.evaluate("document.activeElement.className")
     seen = one.page.evaluate("document.activeElement.getBoundingClientRect().left")
     one.page.keyboard.press("Enter")
+    one.page.wait_for_function("location.hash !== ''")
     landed = one.page.evaluate("location.hash")
     one.page.keyboard.press("Tab")
     name = one.page.evaluate("document.activeElement.name")
@@ -179,11 +180,13 @@ def test_without_script(look: Any, sample: Served) -> None:
     one = look(java_script_enabled=False)
 
     one.go("/jobs")
-    one.page.get_by_role("link", name="Look again").click()
+    with one.page.expect_navigation():
+        one.page.get_by_role("link", name="Look again").click()
     jobs = one.page.locator("#jobs li").count()
     one.go(f"/memory/{id_}")
     one.page.get_by_label("Why (optional)").fill("不用了")
-    one.page.get_by_role("button", name="Archive").click()
+    with one.page.expect_navigation():
+        one.page.get_by_role("button", name="Archive").click()
 
     assert jobs >= 3
     assert "Archived." in one.page.get_by_role("status").inner_text()

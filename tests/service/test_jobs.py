@@ -19,7 +19,7 @@ from shiyi.service.http import app
 from shiyi.service.http.app import Identity, make_app
 from shiyi.service.http.guard import for_owner
 from shiyi.service.session import Session
-from tests.service.serving import Served
+from tests.service.serving import PATIENCE, Served, wait_until
 
 
 @pytest.fixture
@@ -37,11 +37,11 @@ class Held:
         self._call = Call(operation="reindex", values={}, progress=self._tell)
         self._thread = threading.Thread(target=host.do_now, args=(self._call,))
         self._thread.start()
-        assert self._begun.wait(30)
+        assert self._begun.wait(PATIENCE)
 
     def _tell(self, *_: int) -> None:
         self._begun.set()
-        assert self._go.wait(30)
+        assert self._go.wait(PATIENCE)
 
     def let_go(self) -> None:
         self._go.set()
@@ -52,7 +52,7 @@ def lines(host: Host, held: Held) -> list[dict[str, Any]]:
     """Ask for a job over HTTP while another is held; return what is told, line by line."""
 
     def ask(port: int) -> list[dict[str, Any]]:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         headers = {"Content-Type": "application/json", "Accept": "application/x-ndjson"}
         connection.request("POST", "/v1/reindex", b"{}", headers)
         told = []
@@ -113,8 +113,7 @@ def test_a_command_says_that_it_waits(
     with served.client() as client:
         client.start()
         first.start()
-        while first.is_alive() and not client.control("state")["jobs"]:
-            pass
+        wait_until(lambda: not first.is_alive() or client.control("state")["jobs"])
         began = first.is_alive()
         assert call([*home, "reindex"]) == 0
         first.join()

@@ -9,7 +9,7 @@ from shiyi.core.errors import StoppedError
 from shiyi.service.daemon.host import Call, Host
 from shiyi.service.session import Session
 from shiyi.service.table.operations import find_operation
-from tests.service.serving import Served, command, wait_until
+from tests.service.serving import PATIENCE, Served, command, wait_until
 
 
 def lines(place: Path, count: int) -> Path:
@@ -31,11 +31,11 @@ def test_a_job_ends_between_two_batches(tmp_path: Path) -> None:
         def tell(done: int, _: int) -> None:
             if done and host.session.is_open and captures(host) and not job.ident:
                 job.start()
+                job.join()
 
         taking.progress = tell
         with pytest.raises(StoppedError, match="Run this again"):
             host.do_now(taking)
-        job.join()
         kept = captures(host)
     with Host(Session(tmp_path / "home", model="none")) as host:
         host.do_now(Call(operation="import", values=taking.values))
@@ -54,8 +54,8 @@ def test_stop_says_what_is_under_way(served: Served, tmp_path: Path) -> None:
         wait_until(lambda: client.running() is not None)
         wait_until(lambda: any(job["done"] for job in client.control("state")["jobs"]))
     stopping = command(served.home, "daemon", "stop")
-    out, err = stopping.communicate(timeout=60)
-    _, told = importing.communicate(timeout=60)
+    out, err = stopping.communicate(timeout=PATIENCE)
+    _, told = importing.communicate(timeout=PATIENCE)
     with served.client() as client:
         kept = client.call(find_operation("status"), {}, None)["scopes"][0]["captures"]
 

@@ -21,7 +21,7 @@ from shiyi.service.http import connection, intake
 from shiyi.service.http.intake import Intake
 from shiyi.service.rates import MOST_AT_ONCE, Rates
 from shiyi.service.tokens import create_token
-from tests.service.serving import Served, wait_until
+from tests.service.serving import PATIENCE, Served, wait_until
 
 ERROR = {"code", "message", "field", "outcome"}
 REMEMBER = "/v1/remember?scope=limits"
@@ -31,7 +31,7 @@ REMEMBER = "/v1/remember?scope=limits"
 def talking(url: str, *said: bytes) -> Iterator[socket.socket]:
     """Connect and say something."""
     host, _, port = url.rpartition(":")
-    with socket.create_connection((host.strip("[]"), int(port)), timeout=30) as one:
+    with socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE) as one:
         for part in said:
             one.sendall(part)
         yield one
@@ -108,7 +108,7 @@ def test_calls_a_minute() -> None:
     for _ in range(2):
         with pytest.raises(TooManyError) as raised, rates.call("one", calls=3):
             pass
-        assert raised.value.wait in {19, 20}
+        assert 10 < raised.value.wait <= 20
     with rates.call("two", calls=3), rates.call("two", calls=0):
         pass
 
@@ -119,12 +119,14 @@ def test_too_many_calls_are_told_when_to_come_back(
     """429 with Retry-After, by the settings of who serves; refusals are counted."""
     monkeypatch.setenv("SHIYI_TOKEN_RATE", "3")
     served.listen()
-    replies = [served.ask("POST", "/v1/list", {}) for _ in range(4)]
+    replies = [served.ask("POST", "/v1/list", {})]
+    while replies[-1].status != 429 and len(replies) < 30:  # a slow machine earns some back
+        replies.append(served.ask("POST", "/v1/list", {}))
 
+    assert len(replies) >= 4
     assert replies[-1].status == 429
     assert 1 <= int(replies[-1].headers["retry-after"]) <= 20
     assert replies[-1].json["error"]["code"] == "too_many"
-    assert all(one.status != 429 for one in replies[:3])
     monkeypatch.setenv("SHIYI_TOKEN_RATE", "0")
     served.listen()
     assert b'shiyi_refused_total{code="too_many"} 1.0' in served.ask("GET", "/metrics").body
@@ -180,7 +182,7 @@ def is_over(one: socket.socket) -> bool:
 
 def test_a_head_has_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing said, a head in drops, and a second head after an answer: none is waited for long."""
-    monkeypatch.setattr(connection, "HEAD", 0.3)
+    monkeypatch.setattr(connection, "HEAD", 0.6)
 
     def work(url: str) -> None:
         with talking(url) as silent, talking(url, b"POST /echo HTT") as half:
@@ -199,8 +201,8 @@ def test_a_head_has_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_body_has_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that stands still is refused; one that goes on is taken, however long that is."""
-    monkeypatch.setattr(intake, "_GRACE", 0.3)
-    monkeypatch.setattr(intake, "_PACE", 1 << 20)
+    monkeypatch.setattr(intake, "_GRACE", 0.6)
+    monkeypatch.setattr(intake, "_PACE", 1 << 17)
 
     def work(url: str) -> None:
         with talking(url, post(10), b"x") as still:
@@ -233,7 +235,7 @@ def test_an_answer_is_to_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def work(url: str) -> None:
         with talking(url, b"GET /much HTTP/1.1\r\nHost: x\r\n\r\n") as one:
-            time.sleep(1)
+            time.sleep(2)
             read = 0
             while part := one.recv(1 << 20):
                 read += len(part)

@@ -13,6 +13,7 @@ from shiyi.retrieval.results import SearchResult
 from shiyi.service.daemon.host import Call, Host
 from shiyi.service.daemon.loading import Loader, patience
 from shiyi.service.session import Session
+from tests.service.serving import PATIENCE
 
 
 class Slow:
@@ -23,7 +24,7 @@ class Slow:
 
     def __call__(self) -> Encoder:
         self.loaded += 1
-        assert self.go.wait(30)
+        assert self.go.wait(PATIENCE)
         return HashingEncoder()
 
 
@@ -72,7 +73,7 @@ def test_who_waits_may_go(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> N
         waiting = [one for one in threading.enumerate() if one.name == "waits"]
         load.go.set()
         for one in waiting:
-            one.join(30)
+            one.join(PATIENCE)
         late = host.do_now(asked)
 
     assert isinstance(late, SearchResult)

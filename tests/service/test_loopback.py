@@ -10,7 +10,7 @@ import pytest
 import shiyi
 from shiyi.cli import call
 from shiyi.service.daemon.endpoint import ENDPOINT_FILE, read_endpoint
-from tests.service.serving import Served, command, daemons_of, wait_until
+from tests.service.serving import PATIENCE, Served, command, daemons_of, wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +19,7 @@ def without_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(address: str, secret: str, **headers: str) -> int:
-    connection = http.client.HTTPConnection(address, timeout=30)
+    connection = http.client.HTTPConnection(address, timeout=PATIENCE)
     try:
         sent = {"Authorization": f"Bearer {secret}"} if secret else {}
         connection.request("POST", "/v1/list", b"{}",

@@ -13,12 +13,12 @@ import pytest
 from shiyi.service.trial_home import remove_dead_homes, temporary_home
 
 HOLD = """
-import sys, time
+import sys
 from shiyi.service.trial_home import temporary_home
 with temporary_home() as directory:
     (directory / "home").mkdir()
     print(directory, flush=True)
-    time.sleep(60)
+    sys.stdin.read()
 """
 
 
@@ -53,7 +53,7 @@ def test_what_a_killed_trial_left_goes_when_the_next_begins(
         remove_dead_homes(temporary)
         assert ours.is_dir()
     process.send_signal(signal.SIGKILL)
-    process.wait(30)
+    process.wait()
     assert theirs.is_dir()
     with temporary_home() as ours:
         assert set(temporary.iterdir()) == {ours}

@@ -12,11 +12,10 @@ import shiyi
 from shiyi.core.errors import ShiyiError
 from shiyi.service.daemon.turnstile import Turnstile
 from shiyi.service.session import Session
-from tests.service.serving import Served
+from tests.service.serving import PATIENCE, Served
 from tests.service.writing import do
 
 MARKER = "ZEBRAQUARTZ"
-SOON = 10.0  # seconds that something which must happen is waited for
 
 
 def holding(home: Path) -> list[str]:
@@ -36,7 +35,7 @@ def test_one_alone_waits_for_the_others_and_holds_them_up() -> None:
     def first() -> None:
         with gate.among():
             inside.set()
-            assert leave.wait(SOON)
+            assert leave.wait(PATIENCE)
             with gate.among():
                 order.append("first")
 
@@ -50,14 +49,14 @@ def test_one_alone_waits_for_the_others_and_holds_them_up() -> None:
 
     with ThreadPoolExecutor(3) as pool:
         futures = [pool.submit(first)]
-        assert inside.wait(SOON)
+        assert inside.wait(PATIENCE)
         futures.append(pool.submit(lonely))
         while not gate._wanting:
             time.sleep(0.001)
         futures.append(pool.submit(late))
         leave.set()
         for future in futures:
-            future.result(SOON)
+            future.result(PATIENCE)
     assert order == ["first", "alone", "late"]
     assert not gate._inside
 
@@ -76,7 +75,7 @@ def test_a_purge_among_searches_leaves_nothing(tmp_path: Path) -> None:
 
     Only questions asked after it may say the words again.
     """
-    stop = threading.Event()
+    stop, asked = threading.Event(), threading.Barrier(3)
     with shiyi.open(tmp_path / "home", model="hashing") as memory:
         me = memory.scope("me")
         said = [me.remember(f"{MARKER} {number} 台南") for number in range(2)]
@@ -88,16 +87,19 @@ def test_a_purge_among_searches_leaves_nothing(tmp_path: Path) -> None:
                 me.survey()
                 me.remember(f"平常的話 {threading.get_ident()} {done}")
                 done += 1
+                if done == 1:
+                    asked.wait(PATIENCE)
             return done
 
         with ThreadPoolExecutor(2) as pool:
             asking = [pool.submit(ask) for _ in range(2)]
             try:
+                asked.wait(PATIENCE)
                 for one in said:
                     me.purge([one.capture_id], with_records=True, confirm=True)
             finally:
                 stop.set()
-            assert all(future.result(60) > 0 for future in asking)
+            assert all(future.result(PATIENCE) > 0 for future in asking)
         assert not any(MARKER in hit.model_dump_json() for hit in me.search("台南").hits)
         me.purge([], confirm=True)
         assert memory.validate().verdict == "clean"

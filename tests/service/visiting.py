@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from html import unescape
 from urllib.parse import urlencode, urlsplit
 
-from tests.service.serving import Reply, Served
+from tests.service.serving import PATIENCE, Reply, Served
 
 _HIDDEN = re.compile(r'<input type="hidden" name="([a-z]+)" value="([^"]*)">')
 
@@ -37,7 +37,7 @@ class Visitor:
         body = None if form is None else urlencode(form).encode()
         if body is not None:
             sent = {"Content-Type": "application/x-www-form-urlencoded", **sent}
-        connection = http.client.HTTPConnection(self.host, timeout=30)
+        connection = http.client.HTTPConnection(self.host, timeout=PATIENCE)
         try:
             method = "GET" if body is None else "POST"
             connection.request(method, path, body, sent)
