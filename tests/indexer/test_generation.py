@@ -426,7 +426,7 @@ def interrupt(process: "subprocess.Popen[str]", lines: int, how: signal.Signals)
     for _ in range(lines):
         process.stdout.readline()
     process.send_signal(how)
-    process.wait(30)
+    process.wait(120)
 
 
 @pytest.mark.parametrize(

@@ -56,14 +56,14 @@ for number in range(start, start + 100_000):
 
 
 def kill_while_writing(
-    child: Child, home: Path, folder: Path, start: int, seconds: float
+    child: Child, home: Path, folder: Path, start: int, chance: random.Random
 ) -> list[tuple[str, int, str]]:
-    """Return what a writer that was killed after a while had acknowledged."""
+    """Return what a writer that was killed after some steps had acknowledged."""
     process = child(WRITER, home, start, folder)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
-    first = process.stdout.readline()
-    time.sleep(seconds)
+    first = "".join(process.stdout.readline() for _ in range(chance.randrange(2, 40)))
+    time.sleep(chance.uniform(0, 0.02))
     process.send_signal(signal.SIGKILL)
     output, errors = process.communicate()
     assert errors == ""
@@ -119,8 +119,7 @@ def test_steps_that_were_acknowledged_survive_kill_9(
     acknowledged: list[tuple[str, int, str]] = []
     start, home = 1, tmp_path / "home"
     for _ in range(kills):
-        seconds = chance.uniform(0, 0.3)
-        acknowledged += kill_while_writing(child, home, tmp_path, start, seconds)
+        acknowledged += kill_while_writing(child, home, tmp_path, start, chance)
         start = check_after_crash(home, acknowledged)
 
     assert len(acknowledged) > kills

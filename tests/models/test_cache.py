@@ -133,7 +133,7 @@ prepared(pathlib.Path(sys.argv[1]), build)
     command = [sys.executable, "-c", script, str(tmp_path / "model")]
     processes = [subprocess.Popen(command) for _ in range(3)]
 
-    assert [process.wait(60) for process in processes] == [0, 0, 0]
+    assert [process.wait(120) for process in processes] == [0, 0, 0]
     assert (tmp_path / "builds").read_text() == "x"
 
 

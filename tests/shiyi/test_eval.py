@@ -248,7 +248,7 @@ def test_stopped_and_gone_on(run: Run, home: Path, tmp_path: Path) -> None:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     stopped.send_signal(signal.SIGINT)
-    _, error = stopped.communicate(timeout=60)
+    _, error = stopped.communicate(timeout=120)
     kept = begun(tmp_path / "stopped")
 
     assert (stopped.returncode, error.strip()) == (130, f"shiyi: {interrupt.SENTENCE}")
@@ -515,7 +515,7 @@ def test_label_takes_keys_on_a_terminal(asked: Path, home: Path, tmp_path: Path)
         stderr=subprocess.PIPE, env=environment, cwd=tmp_path, text=True,
     )  # fmt: skip
     os.close(inner)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while process.poll() is None:  # what is typed before it asks is thrown away
         assert time.monotonic() < deadline
         judged = (tmp_path / "judged" / "judgements.jsonl").exists()

@@ -55,16 +55,19 @@ shiyi.store.Store(pathlib.Path(sys.argv[1]), create=True)
 """
 
 
-def kill_while_writing(child: Child, home: Path, start: int, seconds: float) -> dict[int, int]:
-    """Return what a writer, killed after a while, had acknowledged: seq by number."""
+def kill_while_writing(
+    child: Child, home: Path, start: int, chance: random.Random
+) -> dict[int, int]:
+    """Return what a writer, killed after some writes, had acknowledged: seq by number."""
     process = child(WRITER, home, start)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
-    time.sleep(seconds)
+    first = [process.stdout.readline() for _ in range(chance.randrange(2, 80))]
+    time.sleep(chance.uniform(0, 0.02))
     process.send_signal(signal.SIGKILL)
     output, errors = process.communicate()
     assert errors == ""
-    lines = output.splitlines(keepends=True)
+    lines = [*first, *output.splitlines(keepends=True)]
     pairs = [line.split() for line in lines if line.endswith("\n")]
     return {int(number): int(seq) for number, seq in pairs}
 
@@ -98,7 +101,7 @@ def test_what_was_acknowledged_survives_kill_9(child: Child, home: Path, kills: 
     acknowledged: dict[int, int] = {}
     starts = [1]
     for _ in range(kills):
-        acknowledged |= kill_while_writing(child, home, starts[-1], chance.uniform(0.05, 0.4))
+        acknowledged |= kill_while_writing(child, home, starts[-1], chance)
         starts.append(check_after_crash(home, acknowledged, starts))
 
     assert len(acknowledged) > kills
