@@ -87,6 +87,7 @@ class Ports:
             everywhere=everywhere,
             keys=[bearer(self._permit_of)],
             count=partial(self._rates.call, calls=settings.token_rate),
+            patient=("/mcp",),
             note=self._host.metrics.refused,
         )
         url = f"http://{in_url(str(address))}:{port}"

@@ -4,6 +4,7 @@ A loopback port is open to every program and every web page of the machine, so n
 granted: exact Host and Origin, no cross-site request, a bearer token, and no CORS header ever.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, MutableMapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from ipaddress import ip_address
@@ -14,7 +15,7 @@ from starlette.datastructures import Headers
 from shiyi.core.errors import TooManyError
 from shiyi.core.settings import Settings
 from shiyi.service.daemon.listening import in_url
-from shiyi.service.http.refusals import Refused, failure
+from shiyi.service.http.refusals import Refused, failure, failure_of_call
 from shiyi.service.permit import OWNER, Permit
 
 Scope = MutableMapping[str, Any]
@@ -26,6 +27,7 @@ Count = Callable[[str], AbstractContextManager[None]]
 PERMIT = "shiyi.permit"
 SETTINGS = "shiyi.settings"
 _HTTP = "http://"
+_PATIENCE, _AGAIN = 30.0, 0.02  # seconds to wait for a turn, and between two looks
 _MOST_DIGITS = 12  # of a length that is meant
 MOST_BYTES = 65 << 20  # of any body; most routes take less
 OPEN = frozenset({"/healthz", "/readyz"})  # they say yes or no, and nothing else
@@ -46,6 +48,7 @@ class Guard:
     count: counts a call of the holder of that name, before anything of its body is read.
     forms: beginnings of paths whose bodies are forms of our own pages, not JSON.
     free: beginnings of paths that look for the key themselves; none may change anything before.
+    patient: beginnings of paths of agents, which ask much at once and never again: they wait.
     note: told the code of each refusal.
     """
 
@@ -59,12 +62,14 @@ class Guard:
         count: Count | None = None,
         forms: Sequence[str] = (),
         free: Sequence[str] = (),
+        patient: Sequence[str] = (),
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._app = app
         self._hosts = frozenset(host.lower() for host in hosts)
         self._everywhere = everywhere
         self._keys, self._forms, self._free = tuple(keys), tuple(forms), tuple(free)
+        self._patient = tuple(patient)
         self._count, self._note = count, note
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,15 +88,34 @@ class Guard:
             await refused.answer()(scope, receive, send)
             return
         with ExitStack() as counted:
-            permit = scope[PERMIT]
             try:
-                if self._count is not None and permit is not None:
-                    counted.enter_context(self._count(permit.name))
+                await self._take_turn(scope, counted)
             except TooManyError as error:
                 self._note(error.code)
-                await failure(error)(scope, receive, send)
+                answer = failure_of_call(error) if self._is_patient(scope) else failure(error)
+                await answer(scope, receive, send)
                 return
             await self._app(scope, receive, send)
+
+    async def _take_turn(self, scope: Scope, counted: ExitStack) -> None:
+        """Count a call; raises TooManyError when there are too many, and stay so for a while."""
+        permit = scope[PERMIT]
+        if self._count is None or permit is None:
+            return
+        clock = asyncio.get_running_loop().time
+        until = clock() + (_PATIENCE if self._is_patient(scope) else 0.0)
+        while True:
+            try:
+                counted.enter_context(self._count(permit.name))
+            except TooManyError:
+                if clock() >= until:
+                    raise
+                await asyncio.sleep(_AGAIN)
+            else:
+                return
+
+    def _is_patient(self, scope: Scope) -> bool:
+        return bool(scope["path"].startswith(self._patient or ("\0",)))
 
     def _unknown(self, scope: Scope, headers: Headers) -> Refused | None:
         """Look for the permit, and refuse who has none where one is needed."""

@@ -15,6 +15,7 @@ STATUS = {
     "index_unusable": 503, "stopped": 503, "too_large": 413, "too_slow": 408,
 }  # fmt: skip
 _MISSED = 412  # an If-Match that does not hold
+_BUSY = -32000  # in JSON-RPC, where codes are numbers
 _ASK_AGAIN = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
 
 
@@ -42,6 +43,12 @@ def failure(error: Exception, *, if_match: bool = False) -> Response:
     status = _MISSED if missed else STATUS.get(told.code, 500)
     wait = error.wait if isinstance(error, TooManyError) else 1
     return _answer(told, status, {}, wait)
+
+
+def failure_of_call(error: TooManyError) -> Response:
+    """Return the answer to a call of an agent, in the form of its protocol, which it will show."""
+    told = {"jsonrpc": "2.0", "id": None, "error": {"code": _BUSY, "message": str(error)}}
+    return JSONResponse(told, HTTPStatus.TOO_MANY_REQUESTS, {"Retry-After": str(error.wait)})
 
 
 def as_bytes(answer: Response) -> bytes:

@@ -4,8 +4,9 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,7 +19,9 @@ from shiyi.core.errors import TooManyError
 from shiyi.service.daemon.listening import tcp_socket
 from shiyi.service.daemon.servers import Servers
 from shiyi.service.http import connection, intake
+from shiyi.service.http.guard import Guard, Receive, Scope, Send
 from shiyi.service.http.intake import Intake
+from shiyi.service.permit import Permit
 from shiyi.service.rates import MOST_AT_ONCE, Rates
 from shiyi.service.tokens import create_token
 from tests.service.serving import PATIENCE, Served, wait_until
@@ -97,6 +100,49 @@ def test_a_refused_upload_is_told_why(door: Served) -> None:
         assert answer(one)[0] == 401
         one.sendall(head(door, door.token, 2, "/v1/list") + b"{}")
         assert answer(one)[0] == 200
+
+
+def test_an_agent_waits_for_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where agents ask, a call waits until another one ends; else it is told in their form."""
+    rates, sent = Rates(), []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await Response()(scope, receive, send)
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        sent.append(message)
+
+    async def receive() -> MutableMapping[str, Any]:
+        return {"type": "http.request"}
+
+    guard = Guard(
+        app, hosts=["h:1"], keys=[lambda *_: Permit("read")], patient=["/mcp"],
+        count=partial(rates.call, calls=0),
+    )  # fmt: skip
+
+    async def ask(path: str) -> tuple[int, bytes]:
+        sent.clear()
+        await guard({"type": "http", "method": "GET", "path": path,
+                     "headers": [(b"host", b"h:1")]}, receive, send)  # fmt: skip
+        return sent[0]["status"], sent[1]["body"]
+
+    async def main() -> None:
+        going = ExitStack()
+        for _ in range(MOST_AT_ONCE):
+            going.enter_context(rates.call(Permit("read").name, calls=0))
+        assert (await ask("/v1/list"))[0] == 429
+        asyncio.get_running_loop().call_later(0.05, going.close)
+        assert (await ask("/mcp/"))[0] == 200
+        with ExitStack() as going:
+            for _ in range(MOST_AT_ONCE):
+                going.enter_context(rates.call(Permit("read").name, calls=0))
+            monkeypatch.setattr("shiyi.service.http.guard._PATIENCE", 0.0)
+            status, body = await ask("/mcp/")
+        told = json.loads(body)
+        assert (status, told["jsonrpc"], told["id"]) == (429, "2.0", None)
+        assert "calls going already" in told["error"]["message"]
+
+    asyncio.run(main())
 
 
 def test_calls_a_minute() -> None:
