@@ -24,12 +24,21 @@ class Finding:
     detail: str
 
 
-def validate(store: Store, *, require_closed: bool = False) -> list[Finding]:
-    """Return what was looked at, in order; with `require_closed` open turns are faults."""
+def validate(
+    store: Store, *, require_closed: bool = False,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> list[Finding]:  # fmt: skip
+    """Return what was looked at, in order; with `require_closed` open turns are faults.
+
+    progress: told how many looks are done, of how many.
+    """
     looks: tuple[Callable[[Store], Iterator[Finding]], ...] = (
         changes, words, rows, links, chains, spans, attachments, purges,
     )  # fmt: skip
-    found = [finding for look in looks for finding in look(store)]
+    found: list[Finding] = []
+    for done, look in enumerate(looks):
+        progress(done, len(looks))
+        found += look(store)
     return [*found, *turns(store, "failed" if require_closed else "warning")]
 
 

@@ -50,7 +50,11 @@ def examine(session: Session) -> list[Check]:
         _look_at_files, _look_at_changes, _look_at_words, _look_at_attachments, _look_at_indexes,
         _look_at_analysis, _look_at_model,
     )  # fmt: skip
-    return [check for look in looks for check in look(session)]
+    checks: list[Check] = []
+    for done, look in enumerate(looks):
+        session.progress(done, len(looks))
+        checks += look(session)
+    return checks
 
 
 def _look_at_files(session: Session) -> Iterator[Check]:

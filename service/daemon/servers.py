@@ -13,6 +13,7 @@ from shiyi.service.http.guard import App
 DRAIN = 5  # seconds that calls have to end when a server is asked to leave
 _LONG_ALIVE = 3600  # seconds that a client of the owner may be quiet
 _BACKLOG = 2048
+_TCP = (socket.AF_INET, socket.AF_INET6)
 
 
 class Server(uvicorn.Server):
@@ -40,7 +41,7 @@ class Servers:
         """Answer at a socket. `owner`: nobody else comes there, so its clients may be quiet."""
         config = uvicorn.Config(
             app, log_config=None, access_log=False, lifespan="off", ws="none", loop="asyncio",
-            http="h11" if listener.family == socket.AF_UNIX else Connection,
+            http=Connection if listener.family in _TCP else "h11",
             server_header=False, date_header=False, proxy_headers=False,
             timeout_graceful_shutdown=DRAIN, backlog=_BACKLOG,
             timeout_keep_alive=_LONG_ALIVE if owner else KEEP_ALIVE,

@@ -16,7 +16,9 @@ def handle_validate(
     session: Session, _: str, request: ask.ValidateRequest
 ) -> answer.ValidateResult:
     """Look at everything."""
-    findings = validate(session.store, require_closed=request.require_closed)
+    findings = validate(
+        session.store, require_closed=request.require_closed, progress=session.progress
+    )
     found = verdict(findings)
     return answer.ValidateResult(
         verdict=found,

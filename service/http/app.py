@@ -315,11 +315,14 @@ async def json_object(request: Request, *, most: int = _MOST_BYTES) -> dict[str,
     """
     if media_type(request.headers) != _JSON:
         raise UsageError("The body is a JSON object, with Content-Type: application/json.")
-    body = bytearray()
+    body, length = bytearray(), request.headers.get("content-length", "")
+    too_large = TooLargeError(f"The body of this operation has at most {most} bytes.")
+    if length.isdecimal() and int(length) > most:
+        raise too_large
     async for part in request.stream():
         body += part
         if len(body) > most:
-            raise TooLargeError(f"The body of this operation has at most {most} bytes.")
+            raise too_large
     try:
         if len(body) > LONG:  # others are answered meanwhile
             values = await asyncio.to_thread(_decoded, body)

@@ -101,6 +101,19 @@ def test_how_far_a_job_is_stays_known(host: Host) -> None:
     assert host.jobs.find(99) is None
 
 
+@pytest.mark.parametrize("operation", ["validate", "doctor"])
+def test_looks_are_counted(operation: str, host: Host) -> None:
+    """What looks at everything says at which look it is."""
+    told: list[tuple[int, int]] = []
+    look = Call(operation=operation, values={}, progress=lambda *one: told.append(one))
+    host.do_now(look)
+    job, _ = host.jobs.find(look.job or 0) or (None, 0)
+
+    assert job is not None
+    assert told[0] == (0, job.total)
+    assert job.done == job.total - 1
+
+
 def test_a_command_says_that_it_waits(
     served: Served, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
