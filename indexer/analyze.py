@@ -7,7 +7,6 @@ and identifiers (e-mail, phone, code, version) are kept whole and in parts.
 
 import hashlib
 import importlib.metadata
-import importlib.resources
 import re
 import unicodedata
 from collections import Counter

@@ -23,6 +23,9 @@ _PLAIN = re.compile(
     "[\x00-\u00ac\u00ae-\u02ff\u2010-\u2027\u2030-\u205e\u3000-\u3029\u3030-\u3098"
     "\u309d-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff01-\uff9d]*"
 )
+# Punctuation of nearly every Chinese text, with what NFKC makes of it: replaced beforehand, most
+# texts are normal already, which takes a tenth of the time to see.
+_WIDE = tuple(zip("，！？：；（）", ",!?:;()", strict=True))
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DOT = "\u0307"
 _DOTTED_I = re.compile(f"i{_DOT}+")  # what a capital I with a dot becomes
@@ -42,7 +45,10 @@ def fold(text: str) -> str:
     """Return the matching form of `text`."""
     if text.isascii():
         return text.lower()
-    normal = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
+    normal = _INVISIBLE.sub("", text)
+    for wide, narrow in _WIDE:
+        normal = normal.replace(wide, narrow)
+    normal = unicodedata.normalize("NFKC", normal)
     return _DOTTED_I.sub("i", to_simplified(normal).casefold())
 
 

@@ -35,6 +35,7 @@ _PLAIN = (
     "columns.npy", "topic_pointers.npy", "topic_keys.npy", "quotes.npy", "cards.bin",
     "card_pointers.npy",
 )  # fmt: skip
+_DECODER = json.JSONDecoder()  # json.loads would look for the encoding and for blanks
 _KEPT_CARDS = 4096  # of those read last
 _NAME = re.compile(r"[0-9a-f]{16}")
 
@@ -109,7 +110,7 @@ class Generation:
 
     def _read_card(self, document: int) -> dict[str, Any]:
         start, end = self._card_pointers[document], self._card_pointers[document + 1]
-        card: dict[str, Any] = json.loads(self._cards[start:end].tobytes())
+        card: dict[str, Any] = _DECODER.raw_decode(self._cards[start:end].tobytes().decode())[0]
         return card
 
     def embedded(self) -> Array:

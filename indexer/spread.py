@@ -54,7 +54,10 @@ def spread(
         each = np.floor((has - stays) / (np.maximum(weight, 1.0) * np.maximum(weight / hub, 1.0)))
         passed = np.repeat(each, found.counts) * WEIGHTS[found.codes]
         front = _receive(held, least, weights, found.targets, passed)
-    return (kept + np.floor(restart * held)) / _UNIT  # what is held would keep that much, too
+    rest = np.flatnonzero(held > 0)
+    kept[rest] += np.floor(restart * held[rest])  # what is held would keep that much, too
+    kept /= _UNIT
+    return kept
 
 
 def _whole(given: Array) -> Array:
@@ -70,4 +73,5 @@ def _receive(held: Array, least: float, weights: Array, targets: Array, passed: 
         held += np.bincount(targets, weights=passed, minlength=len(held))
         return np.flatnonzero((held >= least * weights) & (held > 0))
     np.add.at(held, targets, passed)
-    return np.unique(targets[held[targets] >= least * weights[targets]])
+    ready = np.sort(targets[held[targets] >= least * weights[targets]])
+    return ready[np.diff(ready, prepend=-1) > 0]

@@ -6,7 +6,6 @@ bytes             UTF-8 bytes: never less than any byte-level tokenizer counts, 
 """
 
 from functools import cache
-from hashlib import blake2b
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -43,22 +42,21 @@ class ByteCounter:
 class BpeCounter:
     """Counts with one of rs-bpe's tokenizers. Special tokens in a text are plain text.
 
-    Counts are kept under digests of the texts, so that what is shown again is not counted again,
+    Counts are kept under hashes of the texts, so that what is shown again is not counted again,
     and no text is kept.
     """
 
     def __init__(self, name: str, tokenizer: Any) -> None:
         self.name = name
         self._tokenizer = tokenizer
-        self._known: dict[bytes, int] = {}
+        self._known: dict[tuple[int, int], int] = {}
 
     def count(self, text: str) -> int:
         """Return the exact number of tokens."""
-        sound = without_surrogates(text)
-        key = blake2b(sound.encode(), digest_size=16).digest()
+        key = hash(text), len(text)  # SipHash with a key of this process: nobody can aim at it
         known = self._known.get(key)
         if known is None:
-            known = int(self._tokenizer.count(sound))
+            known = int(self._tokenizer.count(without_surrogates(text)))
             if len(self._known) >= _KEPT:
                 self._known.clear()
             self._known[key] = known

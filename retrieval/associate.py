@@ -28,6 +28,7 @@ _POOL = 400  # nodes that are looked at
 _SUPERSEDED = STATUSES.index("superseded")
 # Doors to memories, with sections of their own, not memories.
 _DOORS = {KINDS.index("entity"), KINDS.index("facet")}
+_KEPT = 1 << 14  # nodes whose slots are kept
 _OPENING = 40  # characters of a capture, which has no title
 
 
@@ -84,7 +85,7 @@ def associate(
     reached = {
         node: slot
         for node in _strongest(graph, kept)
-        if node not in hidden and (slot := _slot(index, graph.id_of(node), allowed)) is not None
+        if node not in hidden and (slot := _slot(index, graph, node, allowed)) is not None
     }
     paths = Paths(graph, kept, seeds)
     found: list[Association] = []
@@ -116,22 +117,34 @@ def _seeds(
 
 def _strongest(graph: Graph, kept: Array) -> list[int]:
     """Return the nodes that kept most, most first; equal ones by id."""
-    nodes = np.flatnonzero(kept)
+    nodes = np.flatnonzero(kept > 0)
     if len(nodes) > _POOL:
         bound = np.partition(kept[nodes], len(nodes) - _POOL)[len(nodes) - _POOL]
         nodes = nodes[kept[nodes] >= bound]
-    return sorted(nodes.tolist(), key=lambda node: (-kept[node], graph.id_of(node)))[:_POOL]
+    ids = map(graph.id_of, nodes.tolist())
+    order = sorted(zip((-kept[nodes]).tolist(), ids, nodes.tolist(), strict=True))
+    return [node for _, _, node in order[:_POOL]]
 
 
-def _slot(index: ScopeIndex, id_: str, allowed: Array) -> int | None:
+def _slot(index: ScopeIndex, graph: Graph, node: int, allowed: Array) -> int | None:
     """Return the slot by which a node may be shown, or None when it may not."""
-    columns = index.columns
-    for slot in (*index.find(RECORD, id_), *index.find(FRAGMENT, id_)):
-        if allowed[slot] and columns["kind"][slot] not in _DOORS:
-            superseded = columns["status"][slot] == _SUPERSEDED
-            if not superseded or columns["type"][slot] != RECORD:
-                return slot
-    return None
+    known = index.once("slots of memories", dict[int, list[int]])
+    if node not in known:
+        if len(known) >= _KEPT:
+            known.clear()
+        known[node] = _slots_of(index, graph.id_of(node))
+    return next((slot for slot in known[node] if allowed[slot]), None)
+
+
+def _slots_of(index: ScopeIndex, id_: str) -> list[int]:
+    """Return the slots of a record or capture, without what is no memory or was superseded."""
+    columns, slots = index.columns, [*index.find(RECORD, id_), *index.find(FRAGMENT, id_)]
+    return [
+        slot
+        for slot in slots
+        if columns["kind"][slot] not in _DOORS
+        and (columns["status"][slot] != _SUPERSEDED or columns["type"][slot] != RECORD)
+    ]
 
 
 def _known(index: ScopeIndex, graph: Graph, node: int) -> bool:

@@ -19,7 +19,7 @@ from shiyi.indexer.segment import Array
 from shiyi.retrieval.layout import inline
 from shiyi.retrieval.level_results import Card
 from shiyi.retrieval.packing import Format, Item, compact
-from shiyi.retrieval.results import Hit, Passage
+from shiyi.retrieval.results import PARTS, Hit, Passage
 from shiyi.retrieval.short_ids import ShortIds
 from shiyi.store import Record
 from shiyi.store.kinds import KINDS, LAYERS, STATUSES
@@ -37,13 +37,13 @@ _BLANKS = re.compile(r"\s+")
 _ACTIVE = STATUSES.index("active")
 _EPOCH = date(1970, 1, 1)
 _DATE_LENGTHS = {"year": 4, "month": 7}
-_NOTHING: tuple[Any, ...] = (None, [], {}, "")
 _LINE_FIELDS = ("id", "rel", "of", "date", "fit", "kind", "who", "text", "also", "path")
 _SHORT_FIELDS = (
     "id", "rel", "of", "date", "fit", "kind", "who", "title", "text", "also", "path", "fidelity",
     "status", "links",
 )  # fmt: skip
-_NAMES_OF = tuple(map(frozenset, (("id",), _LINE_FIELDS, _SHORT_FIELDS, tuple(Card.model_fields))))
+_FIELDS = tuple(Card.model_fields)
+_NAMES_OF = tuple(map(frozenset, (("id",), _LINE_FIELDS, _SHORT_FIELDS, _FIELDS)))
 _WIDTHS = {1: _LINE, 2: _SHORT}
 
 
@@ -68,7 +68,7 @@ class CardDraft:
 
     def _forms(self, levels: Iterable[int]) -> list[dict[str, Any]]:
         known = {**self.fields, "text": self.text}
-        told = [name for name in Card.model_fields if known.get(name) not in _NOTHING]
+        told = [name for name in _FIELDS if (value := known.get(name)) or value == 0]
         forms = []
         for level in levels:
             names = _NAMES_OF[level]
@@ -85,19 +85,17 @@ class CardDraft:
         return Item(self.id, value, tuple(made))
 
 
-def draft_of_hit(index: ScopeIndex, hit: Hit, ids: ShortIds, *, scored: bool = True) -> CardDraft:
+def draft_of_hit(index: ScopeIndex, hit: Hit, slot: int, ids: ShortIds) -> CardDraft:
     """Return the card of what was found, its text where it matched."""
-    slot = _slot_of(index, hit)
     draft = draft_of_slot(index, slot, ids)
     draft.passage = hit.snippet
     draft.fields["also"] = [ids.of(one) for one in hit.also[:_SHOWN]]
-    if scored:
-        parts = {name: round(value, 2) for name, value in hit.parts.model_dump().items()}
-        draft.fields |= {
-            "score": round(hit.score, 2),
-            "why": {name: value for name, value in parts.items() if value},
-            "terms": hit.why.terms[:_SHOWN],
-        }
+    parts = {name: round(getattr(hit.parts, name), 2) for name in PARTS}
+    draft.fields |= {
+        "score": round(hit.score, 2),
+        "why": {name: value for name, value in parts.items() if value},
+        "terms": hit.why.terms[:_SHOWN],
+    }
     return draft
 
 
@@ -142,15 +140,6 @@ def restated(draft: CardDraft, record: Record) -> None:
     }
 
 
-def _slot_of(index: ScopeIndex, hit: Hit) -> int:
-    """Return the slot of a record, or of the fragment from which a capture's snippet is."""
-    if hit.type == "record":
-        return index.find(RECORD, hit.id)[0]
-    start = int(hit.path.rpartition("#")[2].partition("-")[0])
-    starts = index.columns["start"]
-    return next(slot for slot in index.find(1 - RECORD, hit.id) if starts[slot] == start)
-
-
 # Cutting a text
 
 
@@ -162,10 +151,10 @@ def _clipped(passage: Passage, width: float) -> str:
     """Return the clauses from the first match on that fit the width, on one line."""
     text = passage.text
     start = 0
-    if passage.matches and len(text) > width and _width(text) > width:
-        first = max(0, passage.matches[0][0] - passage.start)
-        end = max(0, passage.matches[0][1] - passage.start)
-        if _width(text[:end]) > width * 0.8:
+    if passage.matches and len(text) > width:
+        first, end = (max(0, place - passage.start) for place in passage.matches[0])
+        late = end > width * 0.8 and _width(text[:end]) > width * 0.8
+        if late and _width(text) > width:
             start = max((text.rfind(mark, 0, first) + 1 for mark in _BREAKS), default=0)
             if _width(text[start:end]) > width * 0.8:
                 start = max(0, first - 8)
@@ -182,7 +171,7 @@ def _fitting(text: str, width: float) -> str:
     if end == len(used):
         return text
     clause = max(text.rfind(mark, 0, end) for mark in _BREAKS) + 1
-    if _width(text[:clause]) >= width * _WORST_CUT:
+    if clause and used[clause - 1] >= width * _WORST_CUT:
         end = clause
     return f"{text[:end].rstrip(_BREAKS)}…"
 

@@ -13,14 +13,13 @@ from shiyi.indexer.documents import NO_DATE, RECORD
 from shiyi.indexer.index import ScopeIndex
 from shiyi.indexer.segment import Array
 from shiyi.retrieval.fuse import Evidence, Fused
-from shiyi.retrieval.results import Hit, Parts, Passage, Why
+from shiyi.retrieval.results import PARTS, Hit, Parts, Passage, Why
 from shiyi.retrieval.snippet import make_snippet
 from shiyi.store.kinds import KINDS, LAYERS
 
 _SHOWN = 8  # topics, and ids of the same words
 _SHOWN_TERMS = 16
 _SHOWN_LENGTH = 120  # characters of a title, a topic or a speaker
-_PARTS = tuple(Parts.model_fields)
 _MEASURED = ("cosine", "bm25", "coverage")
 _EPOCH = date(1970, 1, 1)
 
@@ -51,8 +50,8 @@ def collect_hits(
     wanted: Sequence[str],
     *,
     limit: int,
-) -> list[Hit]:
-    """Return at most `limit` hits for slots given best first.
+) -> tuple[list[Hit], list[int]]:
+    """Return at most `limit` hits for slots given best first, and the slot of each.
 
     A capture is shown once, by its best fragment. A record that says what a fragment says, word
     for word, is the same memory, shown by the better of the two; the other is named in `also`.
@@ -81,7 +80,7 @@ def collect_hits(
         said.update(dict.fromkeys(keys, group))
         if not is_record:
             captures.add(id_)
-    return _hits(index, groups, evidence, fused, wanted)
+    return _hits(index, groups, evidence, fused, wanted), [group.found.slot for group in groups]
 
 
 def _hits(
@@ -94,7 +93,7 @@ def _hits(
     """Describe each memory; what is known of all of them is looked up at once."""
     keys = {term_key(term): term for term in wanted}
     positions = np.array([group.found.position for group in groups], np.int64)
-    parts = _at(positions, fused, _PARTS)
+    parts = _at(positions, fused, PARTS)
     measured = _at(positions, evidence, _MEASURED)
     embedded = evidence.embedded[positions].tolist()
     other_script = fused.other_script[positions].tolist()
@@ -144,7 +143,7 @@ def _hit(
         external_id=card.get("external_id"),
         snippet=_snippet(card, shared, line.start),
         score=round(sum(parts), 6),
-        parts=Parts(**dict(zip(_PARTS, parts, strict=True))),
+        parts=Parts(**dict(zip(PARTS, parts, strict=True))),
         why=why,
         also=group.also[:_SHOWN],
     )

@@ -1,7 +1,7 @@
 """One memory, one place: a record with the words it was drawn from, a dialogue with its turns."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,8 +29,8 @@ def memories(
     kept: Array,
     reached: Mapping[int, int],
     shown: Collection[str],
-) -> list[Memory]:
-    """Return the memories among the nodes that were reached, strongest first.
+) -> Iterator[Memory]:
+    """Yield the memories among the nodes that were reached, strongest first.
 
     reached gives the slot of each node, the strongest first. A capture is shown by the strongest
     record drawn from it; without one, a turn is shown by the strongest of its dialogue, and not
@@ -55,23 +55,19 @@ def memories(
                     continue
                 leader = leaders.setdefault(session, node)
         members[leader].append(node)
-    found = [
-        Memory(
-            leader,
-            float(np.sum(kept[nodes])) if len(nodes) > 1 else float(kept[leader]),
-            _beside(index, graph, leader, nodes, reached),
-        )
-        for leader, nodes in members.items()
+    leading = [reached[leader] for leader in members]
+    salience, days = (index.columns[name][leading].tolist() for name in ("salience", "date_end"))
+    # Of equal ones, what matters more comes first, then what is newer.
+    keys = [
+        (-_strength(kept, leader, nodes), -matters, -day, graph.id_of(leader), leader)
+        for (leader, nodes), matters, day in zip(members.items(), salience, days, strict=True)
     ]
+    for strength, *_, leader in sorted(keys):
+        yield Memory(leader, -strength, _beside(index, graph, leader, members[leader], reached))
 
-    salience, days = index.columns["salience"], index.columns["date_end"]
 
-    def order(one: Memory) -> tuple[float, int, int, str]:
-        """Of equal ones, what matters more comes first, then what is newer."""
-        slot = reached[one.node]
-        return -one.score, -int(salience[slot]), -int(days[slot]), graph.id_of(one.node)
-
-    return sorted(found, key=order)
+def _strength(kept: Array, leader: int, nodes: list[int]) -> float:
+    return float(np.sum(kept[nodes])) if len(nodes) > 1 else float(kept[leader])
 
 
 def _beside(

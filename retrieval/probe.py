@@ -152,13 +152,13 @@ def _merged(index: ScopeIndex, findings: Sequence[Finding], ids: ShortIds) -> di
     """Return the hits of all questions, the first of each, then the second; each memory once."""
     merged: dict[str, _Placed] = {}
     known: set[str] = set()
-    for place, hits in enumerate(zip_longest(*(one.hits for one in findings))):
-        for hit in hits:
-            if hit is None or known & {hit.id, *hit.also}:
+    found = (zip(one.hits, one.hit_slots, strict=True) for one in findings)
+    for place, hits in enumerate(zip_longest(*found)):
+        for hit, slot in filter(None, hits):
+            if known & {hit.id, *hit.also}:
                 continue
             known |= {hit.id, *hit.also}
-            draft = draft_of_hit(index, hit, ids)
-            slot = index.find(RECORD if hit.type == "record" else FRAGMENT, hit.id)[0]
+            draft = draft_of_hit(index, hit, slot, ids)
             merged[hit.id] = _Placed(draft, 1 / (place + FLATTEN), slot)
     return merged
 

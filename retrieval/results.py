@@ -1,5 +1,9 @@
-"""What a search answers. Stored text stands only in `title`, `snippet.text` and `topics`."""
+"""What a search answers. Stored text stands only in `title`, `snippet.text` and `topics`.
 
+Hits are many and made by ourselves, so they are plain dataclasses, which check nothing.
+"""
+
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -9,46 +13,62 @@ from shiyi.retrieval.outcome import Outcome
 Mode = Literal["hybrid", "keyword"]
 
 
-class Passage(BaseModel):
+def _said(description: str) -> dict[str, str]:
+    """Describe a field of a dataclass, as Field does for a model."""
+    return {"description": description}
+
+
+@dataclass(slots=True, kw_only=True)
+class Passage:
     """A piece of a stored text, with its place in the original, in code points."""
 
-    text: str = Field(description="original[start:end] of the field named by `of`")
-    of: Literal["text", "gist", "detail"] = Field(description="the field that it comes from")
+    text: str = field(metadata=_said("original[start:end] of the field named by `of`"))
+    of: Literal["text", "gist", "detail"] = field(metadata=_said("the field that it comes from"))
     start: int
     end: int
-    matches: list[tuple[int, int]] = Field(description="spans of matched terms in the original")
+    matches: list[tuple[int, int]] = field(metadata=_said("spans of matched terms in the original"))
 
 
-class Parts(BaseModel):
+@dataclass(slots=True, kw_only=True)
+class Parts:
     """The parts whose sum is the score of a hit. None of them is a probability."""
 
-    dense: float = Field(description="nearness in meaning, in quarters of a standard deviation")
-    lexical: float = Field(description="shared words, as far as the best of them carries evidence")
-    exact: float = Field(description="share of the query's identifiers that stand in the text")
-    time: float = Field(description="its dates are those that the query names")
-    neighbour: float = Field(description="what the turns before and after it lend it")
-    source: float = Field(
-        description="what a record and the words that it quotes lend each other, and what brings "
-        "it ahead of what it replaced"
+    dense: float = field(metadata=_said("nearness in meaning, in quarters of a standard deviation"))
+    lexical: float = field(
+        metadata=_said("shared words, as far as the best of them carries evidence")
+    )
+    exact: float = field(metadata=_said("share of the query's identifiers that stand in the text"))
+    time: float = field(metadata=_said("its dates are those that the query names"))
+    neighbour: float = field(metadata=_said("what the turns before and after it lend it"))
+    source: float = field(
+        metadata=_said(
+            "what a record and the words that it quotes lend each other, and what brings "
+            "it ahead of what it replaced"
+        )
     )
 
 
-class Why(BaseModel):
+PARTS = tuple(part.name for part in fields(Parts))
+
+
+@dataclass(slots=True, kw_only=True)
+class Why:
     """The measurements behind the parts."""
 
-    cosine: float | None = Field(description="centred cosine; null when not embedded")
+    cosine: float | None = field(metadata=_said("centred cosine; null when not embedded"))
     bm25: float
-    coverage: float = Field(description="share of the query's idf mass in this text, 0 to 1")
-    terms: list[str] = Field(description="terms of the query in this text, the 16 rarest")
-    other_script: bool = Field(description="Han where the query is Latin, or the reverse")
+    coverage: float = field(metadata=_said("share of the query's idf mass in this text, 0 to 1"))
+    terms: list[str] = field(metadata=_said("terms of the query in this text, the 16 rarest"))
+    other_script: bool = field(metadata=_said("Han where the query is Latin, or the reverse"))
 
 
-class Hit(BaseModel):
+@dataclass(slots=True, kw_only=True)
+class Hit:
     """One memory. A record and the fragment that it quotes are shown once, by the better one."""
 
     rank: int
     id: str
-    path: str = Field(description="<scope>/records/<id> or <scope>/captures/<id>#<start>-<end>")
+    path: str = field(metadata=_said("<scope>/records/<id> or <scope>/captures/<id>#<start>-<end>"))
     type: Literal["record", "capture"]
     kind: str | None
     layer: str | None
@@ -65,7 +85,7 @@ class Hit(BaseModel):
     score: float
     parts: Parts
     why: Why
-    also: list[str] = Field(description="up to 8 ids of the same words: the source or record")
+    also: list[str] = field(metadata=_said("up to 8 ids of the same words: the source or record"))
 
 
 class Truncated(BaseModel):

@@ -35,7 +35,7 @@ class Finding:
     """What one question found, before any of it is fitted to a budget.
 
     slots, evidence and fused are of the documents that were scored, allowed (bool) of all of
-    them. known: something stands out. hybrid: vectors took part.
+    them, hit_slots of the hits. known: something stands out. hybrid: vectors took part.
     """
 
     outcome: Outcome
@@ -46,6 +46,7 @@ class Finding:
     evidence: Evidence
     fused: Fused
     hits: list[Hit]
+    hit_slots: list[int]
     known: bool
     hybrid: bool
     notes: list[str]
@@ -119,9 +120,11 @@ def find(indexes: Indexes, scope: str, query: Query, trace: Tracer = SILENT) -> 
     # A remark wants whatever it recalls; only a question can be told that nothing is known.
     answered = above >= -DOUBT or query.weak or asked.remark
     with trace.stage("choose"):
-        hits: list[Hit] = []
+        hits, hit_slots = list[Hit](), list[int]()
         if answered:
-            hits = _choose(index, asked, query, slots=slots, evidence=evidence, fused=fused)
+            hits, hit_slots = _choose(
+                index, asked, query, slots=slots, evidence=evidence, fused=fused
+            )
     basis = basis_of(evidence, fused)
     trace.ranked(
         asked, index, slots, evidence, fused, basis=basis, hybrid=vectors is not None, margin=above,
@@ -137,23 +140,26 @@ def find(indexes: Indexes, scope: str, query: Query, trace: Tracer = SILENT) -> 
         notes.append("Nothing stands out; these are only the nearest.")
     hybrid = vectors is not None
     return Finding(
-        outcome, asked, index, allowed, slots, evidence, fused, hits, known, hybrid, notes, basis
-    )
+        outcome, asked, index, allowed, slots, evidence, fused, hits, hit_slots, known, hybrid,
+        notes, basis,
+    )  # fmt: skip
 
 
 def _choose(
     index: ScopeIndex, asked: Asked, query: Query, *, slots: Array, evidence: Evidence, fused: Fused
-) -> list[Hit]:
-    """Return the hits, best first, from as many candidates as it takes."""
-    hits: list[Hit] = []
+) -> tuple[list[Hit], list[int]]:
+    """Return the hits, best first, and their slots, from as many candidates as it takes."""
+    hits, hit_slots = list[Hit](), list[int]()
     pool = query.limit * _POOL
     while pool and len(hits) < query.limit:
         order = _rank(index, slots, fused, pool, everything=query.weak)
         found = map(Found, slots[order].tolist(), order)
-        hits = collect_hits(index, found, evidence, fused, asked.terms, limit=query.limit)
+        hits, hit_slots = collect_hits(
+            index, found, evidence, fused, asked.terms, limit=query.limit
+        )
         # Many fragments of one long text may have taken all the room.
         pool = pool * _POOL if len(order) == pool else 0
-    return hits
+    return hits, hit_slots
 
 
 def _encode(

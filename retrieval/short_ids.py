@@ -27,12 +27,13 @@ class ShortIds:
 
     def _shortened(self, id_: str) -> str:
         name = id_.encode("ascii")
+        begin = name[:LEAST_SHORT]
         shared = 0
         for ids in self._sorted:
             first = int(ids.searchsorted(name))
             last = int(ids.searchsorted(name, side="right"))
             for place in (first - 1, last):
-                if 0 <= place < len(ids):
+                if 0 <= place < len(ids) and ids[place].startswith(begin):
                     shared = max(shared, _shared(id_, ids[place].decode("ascii")))
         return id_[: max(LEAST_SHORT, shared + 1)]
 

@@ -38,7 +38,7 @@ from shiyi.render_turn import (
 )
 from shiyi.retrieval.outcome import EXIT_CODES, Outcome
 from shiyi.retrieval.packing import Budgeted
-from shiyi.retrieval.results import Hit, Passage
+from shiyi.retrieval.results import PARTS, Hit, Passage
 from shiyi.service.responses import (
     CalibrateResult,
     DoctorResult,
@@ -186,8 +186,8 @@ def _why(hit: Hit) -> str:
     }
     parts = [
         f"{value:.2f} {names[name]}"
-        for name, value in hit.parts.model_dump().items()
-        if abs(value) >= _SHOWN_FROM
+        for name in PARTS
+        if abs(value := getattr(hit.parts, name)) >= _SHOWN_FROM
     ]
     language = ", in another language" if hit.why.other_script and lent else ""
     return f"{hit.score:.2f} = {' + '.join(parts) or '0'}{language}"

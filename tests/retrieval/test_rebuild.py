@@ -211,13 +211,13 @@ def test_a_turn_that_came_before_the_one_it_answers(make_memory: Callable[..., A
     memory.capture("last", "再見。", previous="later")
     memory.search("咖啡")
     memory.capture("earlier", "我們去喝咖啡吧。")
-    live = [hit.model_dump() for hit in memory.search("咖啡").hits]
+    live = memory.search("咖啡").hits
     memory.indexes.reindex("me", full=True)
 
-    assert [hit.model_dump() for hit in memory.search("咖啡").hits] == live
-    assert live[0]["snippet"]["text"] == "我們去喝咖啡吧。"
-    replies = [hit for hit in live if hit["snippet"]["text"] == "好的，明天見。"]
-    assert replies[0]["parts"]["neighbour"] > 0
+    assert memory.search("咖啡").hits == live
+    assert live[0].snippet.text == "我們去喝咖啡吧。"
+    replies = [hit for hit in live if hit.snippet.text == "好的，明天見。"]
+    assert replies[0].parts.neighbour > 0
 
 
 def test_the_store_alone_decides(make_memory: Callable[..., Any]) -> None:

@@ -46,7 +46,7 @@ def test_another_scope_changes_nothing(
     assert not any(id_ in told for id_ in ids)
     for id_ in ids:
         found = memory.search(id_, here, weak=True)
-        assert id_ not in str([hit.model_dump() for hit in found.hits])
+        assert id_ not in str(found.hits)
 
 
 def test_an_unknown_scope_holds_nothing(memory: Any) -> None:

@@ -1,5 +1,6 @@
 """Search: hits with their reasons, whole, in order, inside the budget."""
 
+from dataclasses import asdict
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -86,7 +87,7 @@ def test_hits_are_ranked_by_the_sum_of_their_parts(archive: Any, text: str) -> N
     assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     for hit in hits:
-        assert hit.score == pytest.approx(sum(hit.parts.model_dump().values()), abs=1e-6)
+        assert hit.score == pytest.approx(sum(asdict(hit.parts).values()), abs=1e-6)
     assert len({hit.id for hit in hits}) == len(hits)
 
 
