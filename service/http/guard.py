@@ -5,8 +5,10 @@ granted: exact Host and Origin, no cross-site request, a bearer token, and no CO
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, MutableMapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 from ipaddress import ip_address
 from typing import Any
 
@@ -28,6 +30,7 @@ PERMIT = "shiyi.permit"
 SETTINGS = "shiyi.settings"
 _HTTP = "http://"
 _PATIENCE, _AGAIN = 30.0, 0.02  # seconds to wait for a turn, and between two looks
+_MOST_WAITING = 32  # calls of one token: each holds a connection
 _MOST_DIGITS = 12  # of a length that is meant
 MOST_BYTES = 65 << 20  # of any body; most routes take less
 OPEN = frozenset({"/healthz", "/readyz"})  # they say yes or no, and nothing else
@@ -71,6 +74,7 @@ class Guard:
         self._keys, self._forms, self._free = tuple(keys), tuple(forms), tuple(free)
         self._patient = tuple(patient)
         self._count, self._note = count, note
+        self._waiting: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -102,17 +106,16 @@ class Guard:
         permit = scope[PERMIT]
         if self._count is None or permit is None:
             return
-        clock = asyncio.get_running_loop().time
-        until = clock() + (_PATIENCE if self._is_patient(scope) else 0.0)
-        while True:
+        try:
+            counted.enter_context(self._count(permit.name))
+        except TooManyError:
+            if not self._is_patient(scope) or self._waiting[permit.name] >= _MOST_WAITING:
+                raise
+            self._waiting[permit.name] += 1
             try:
-                counted.enter_context(self._count(permit.name))
-            except TooManyError:
-                if clock() >= until:
-                    raise
-                await asyncio.sleep(_AGAIN)
-            else:
-                return
+                counted.enter_context(await _turn(partial(self._count, permit.name)))
+            finally:
+                self._waiting[permit.name] -= 1
 
     def _is_patient(self, scope: Scope) -> bool:
         return bool(scope["path"].startswith(self._patient or ("\0",)))
@@ -159,6 +162,21 @@ class Guard:
         if fits and len(headers.getlist("content-type")) == 1:
             return None
         return Refused(415, "content_type", "The body is JSON: application/json.")
+
+
+async def _turn(count: Callable[[], AbstractContextManager[None]]) -> ExitStack:
+    """Return what counts a call, once there is a turn for it; raises TooManyError after a while."""
+    clock = asyncio.get_running_loop().time
+    until, counted = clock() + _PATIENCE, ExitStack()
+    while True:
+        try:
+            counted.enter_context(count())
+        except TooManyError:
+            if clock() >= until:
+                raise
+            await asyncio.sleep(_AGAIN)
+        else:
+            return counted
 
 
 def _reached(scope: Scope) -> frozenset[str]:

@@ -136,7 +136,13 @@ def test_an_agent_waits_for_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
         with ExitStack() as going:
             for _ in range(MOST_AT_ONCE):
                 going.enter_context(rates.call(Permit("read").name, calls=0))
+            monkeypatch.setattr("shiyi.service.http.guard._MOST_WAITING", 1)
+            first = asyncio.ensure_future(ask("/mcp/"))
+            await asyncio.sleep(0)
+            assert (await ask("/mcp/"))[0] == 429
+            first.cancel()
             monkeypatch.setattr("shiyi.service.http.guard._PATIENCE", 0.0)
+            await asyncio.wait([first])
             status, body = await ask("/mcp/")
         told = json.loads(body)
         assert (status, told["jsonrpc"], told["id"]) == (429, "2.0", None)
