@@ -2,13 +2,14 @@
 
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import BaseModel
 
 from shiyi.core.closable import Closable
+from shiyi.core.errors import HomeBusyError
 from shiyi.core.settings import home_directory, load_settings
 from shiyi.service.answers import unpacked
 from shiyi.service.daemon.client import Client, absolute_paths
@@ -66,8 +67,11 @@ class There(Closable):
         self, operation: Operation, values: Mapping[str, Any], scope: str | None = None
     ) -> BaseModel:
         """Do an operation and return what it answers."""
-        missing = not (operation.creates_home or (self.client.home / FILE_NAME).exists())
-        if operation.here or missing:
+        there = operation.creates_home or (self.client.home / FILE_NAME).exists()
+        if not there and not operation.here:
+            with suppress(HomeBusyError), Here(self._here()) as caller:  # a daemon may just make it
+                return caller.call(operation, values, scope)
+        if operation.here:
             quiet = replace(self.client.settings, traces="off")  # nobody asks but ourselves
             home = There(Client(self.client.home, quiet), self._here)
             with home, Here(self._here()) as caller:
@@ -84,7 +88,7 @@ class There(Closable):
     def start(self, *, create: bool) -> None:
         """Reach the daemon and have it open the home, so that a refusal comes from here."""
         if not create and not (self.client.home / FILE_NAME).exists():
-            with Here(self._here()) as caller:
+            with suppress(HomeBusyError), Here(self._here()) as caller:  # a daemon may just make it
                 _ = caller.session.store  # it says what is wrong
         self.client.start()
         self.client.control("open", create=create)

@@ -16,6 +16,7 @@ from shiyi.core.errors import DaemonError, HomeBusyError, HomeError, VersionSkew
 from shiyi.service.daemon import client as client_module
 from shiyi.service.daemon.callers import There, open_caller
 from shiyi.service.daemon.endpoint import ENDPOINT_FILE, read_endpoint
+from shiyi.service.session import Session
 from shiyi.service.table.operations import find_operation
 from shiyi.store import Store
 from tests.service.serving import PATIENCE, Served, command, daemons_of, is_alive, wait_until
@@ -127,6 +128,18 @@ def test_reading_makes_no_home(served: Served) -> None:
         shiyi.open(served.home, create=False)
 
     assert not served.home.exists()
+
+
+def test_a_home_that_is_being_made(served: Served) -> None:
+    """Who found no home, and then a daemon that just made it, asks that daemon."""
+
+    def late() -> Session:
+        call(["--home", str(served.home), "remember", "花生過敏"])
+        return Session(served.home)
+
+    with There(served.client(), late) as caller:
+        listed: Any = caller.call(find_operation("list"), {})
+    assert [item.title for item in listed.items] == ["花生過敏"]
 
 
 def test_other_versions_are_refused(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
