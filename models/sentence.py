@@ -139,6 +139,11 @@ def _require_library() -> None:
 
 def _load(directory: Path) -> Any:
     _require_library()
+    if next(directory.glob("*.json"), None) is None:  # so that nobody waits for torch to hear it
+        raise ModelUnavailableError(
+            f"There is no model in {str(directory)!r}; give a complete sentence-transformers "
+            "directory."
+        )
     # Must be set before the libraries start their threads: waiting threads of a small machine
     # otherwise spin, and a process that forks later is warned about tokenizer threads.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

@@ -77,7 +77,7 @@ def test_it_leaves_when_nobody_asks(served: Served, monkeypatch: pytest.MonkeyPa
 
     assert read_endpoint(served.home) is None
     assert not (served.home / "daemon.sock").exists()
-    assert call(["--home", str(served.home), "search", "花生"]) == 0
+    assert call(["--home", str(served.home), "list"]) == 0
 
 
 def test_stale_endpoint_and_removed_socket(served: Served) -> None:

@@ -85,7 +85,7 @@ def test_it_comes_back_after_a_kill_and_a_lost_endpoint(served: Served) -> None:
         assert kept in {one.id for one in memory.scope("me").list(what="captures").items}
     first = served.pid()
     (served.home / ENDPOINT_FILE).unlink()
-    assert call(["--home", str(served.home), "search", "花生"]) == 0
+    assert call(["--home", str(served.home), "list"]) == 0
 
     wait_until(lambda: daemons_of(served.home) == [served.pid()])
     assert served.pid() != first
@@ -103,7 +103,7 @@ def test_a_port_that_says_something_else(served: Served) -> None:
         forged = {**theirs, "instance": told["instance"]}
         (served.home / ENDPOINT_FILE).write_text(json.dumps(forged), "utf-8")
         with shiyi.open(served.home) as memory:
-            assert memory.scope("me").search("花生").hits
+            assert [one.title for one in memory.scope("me").list().items] == ["花生過敏"]
             assert memory.status().daemon != theirs["pid"]
     finally:
         other.stop()

@@ -14,7 +14,7 @@ from shiyi.cli import call
 from shiyi.core.errors import UsageError
 from shiyi.core.settings import load_settings
 from shiyi.service.daemon.client import Client
-from tests.service.serving import Served, command, wait_until
+from tests.service.serving import PATIENCE, Served, command, wait_until
 
 NAME = "Memory.example"
 
@@ -54,7 +54,7 @@ def serving(served: Served, model: str = "none", **wanted: Any) -> Iterator[tupl
 
 def status(address: str, port: int, host: str, token: str) -> int:
     """Ask at an address under the name of a host; return the status."""
-    connection = http.client.HTTPConnection(address, port, timeout=30)
+    connection = http.client.HTTPConnection(address, port, timeout=PATIENCE)
     try:
         headers = {"Host": host} | ({"Authorization": f"Bearer {token}"} if token else {})
         connection.request("GET", "/v1/hello", headers=headers)
@@ -65,7 +65,7 @@ def status(address: str, port: int, host: str, token: str) -> int:
 
 def is_open(address: str, port: int) -> bool:
     try:
-        socket.create_connection((address, port), timeout=5).close()
+        socket.create_connection((address, port), timeout=PATIENCE).close()
     except ConnectionRefusedError:
         return False
     return True
@@ -110,11 +110,12 @@ def test_addresses_and_names(option: str, value: str, served: Served) -> None:
         pytest.param("::", OWN, [OWN], marks=six),
     ],
 )
-def test_by_which_names(bind: str, at: str, yes: list[str], served: Served, token: str) -> None:
+def test_by_which_names(bind: str, at: str, yes: list[str], door: Served) -> None:
     """By the address it was reached at, localhost and the names given; nothing else, ever."""
     no = ["0.0.0.0", "[::]", "evil.example", "192.0.2.9", "memory.example.", "sub.memory.example",
           f"[::ffff:{OWN}]", "127.0.0.9", "[fd00::9]"]  # fmt: skip
-    with serving(served, bind=bind, names=[NAME]) as (_, port):
+    token = door.token
+    with serving(door, bind=bind, names=[NAME]) as (_, port):
         for host in yes:
             assert status(at, port, f"{host}:{port}", token) == 200, host
             assert status(at, port, f"{host.upper()}:{port}", token) == 200, host
@@ -125,11 +126,12 @@ def test_by_which_names(bind: str, at: str, yes: list[str], served: Served, toke
             assert status(at, port, f"{host}:{port}", token) == 421, host
 
 
-def test_an_address_of_others_is_none_of_ours(served: Served, token: str) -> None:
+def test_an_address_of_others_is_none_of_ours(door: Served) -> None:
     """What is served at every address is called by that at which it was reached, not by another."""
-    with serving(served, bind="0.0.0.0") as (_, port):
+    token = door.token
+    with serving(door, bind="0.0.0.0") as (_, port):
         assert status("127.0.0.3", port, f"{OWN}:{port}", token) == 421
-        origin = http.client.HTTPConnection(OWN, port, timeout=30)
+        origin = http.client.HTTPConnection(OWN, port, timeout=PATIENCE)
         for page, told in ((f"http://{OWN}:{port}", 200), ("http://evil.example", 403)):
             headers = {"Authorization": f"Bearer {token}", "Origin": page}
             origin.request("GET", "/v1/hello", headers=headers)
@@ -159,7 +161,7 @@ def test_the_command(served: Served) -> None:
         assert status(OWN, port, f"{NAME}:{port}", secret) == 200
     finally:
         running.send_signal(signal.SIGTERM)
-        _, told = running.communicate(timeout=30)
+        _, told = running.communicate(timeout=PATIENCE)
 
     assert running.returncode == 0
     if OWN != "127.0.0.2":

@@ -151,7 +151,7 @@ def try_killing(home: Path, times: int) -> None:
         )  # fmt: skip
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        first = "".join(process.stdout.readline() for _ in range(random.randrange(60)))
+        first = "".join(process.stdout.readline() for _ in range(random.randrange(20)))
         time.sleep(random.uniform(0, 0.05))
         process.kill()
         lines = [line.split() for line in (first + process.stdout.read()).splitlines()]

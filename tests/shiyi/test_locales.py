@@ -5,6 +5,7 @@ import pty
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -78,10 +79,9 @@ def test_home_with_spaces_and_chinese(shell: Shell, tmp_path: Path) -> None:
     assert (home / "shiyi.duckdb").is_file()
 
 
-def test_a_closed_pipe_is_no_error(shell: Shell, home: Path) -> None:
+def test_a_closed_pipe_is_no_error(kept: Callable[..., Any], home: Path) -> None:
     """`shiyi show … | head -1` ends in silence."""
-    shell("remember", "--words-only", stdin=("長" * 400_000).encode())
-    listed = shell("list", "--what", "captures").stdout.split()[0].decode()
+    listed = kept("長" * 400_000, "--words-only")["capture_id"]
     environment = {**os.environ, "SHIYI_HOME": str(home), "SHIYI_MODEL": "none"}
 
     with subprocess.Popen(
@@ -97,9 +97,9 @@ def test_a_closed_pipe_is_no_error(shell: Shell, home: Path) -> None:
     assert error == b""
 
 
-def test_color_only_on_a_terminal(shell: Shell, home: Path) -> None:
+def test_color_only_on_a_terminal(kept: Callable[..., Any], home: Path) -> None:
     """Matches are bold on a terminal, and plain in a pipe or with NO_COLOR."""
-    shell("remember", WORDS)
+    kept(WORDS)
     environment = {**os.environ, "SHIYI_HOME": str(home), "SHIYI_MODEL": "none"}
 
     def on_a_terminal(extra: dict[str, str]) -> bytes:

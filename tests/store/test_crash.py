@@ -62,7 +62,7 @@ def kill_while_writing(
     process = child(WRITER, home, start)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
-    first = [process.stdout.readline() for _ in range(chance.randrange(2, 80))]
+    first = [process.stdout.readline() for _ in range(chance.randrange(2, 30))]
     time.sleep(chance.uniform(0, 0.02))
     process.send_signal(signal.SIGKILL)
     output, errors = process.communicate()
