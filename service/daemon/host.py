@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -200,9 +200,13 @@ class Host(Closable):
         self, session: Session, operation: Operation, call: Call, number: int
     ) -> BaseModel:
         last = gave_way = 0.0
+        marked, during = False, ExitStack()
 
         def progress(done: int, total: int) -> None:
-            nonlocal last, gave_way
+            nonlocal last, gave_way, marked
+            if session.is_open and not marked:  # a job may be the first that opens the home
+                marked = True
+                during.enter_context(session.indexes.building())
             if call.stopped.is_set():
                 raise StoppedError("Nobody waits for this any more; what was done is kept.")
             if self._leaving.is_set():
@@ -220,8 +224,7 @@ class Host(Closable):
 
         session.progress = progress
         sent_passphrase.set(call.passphrase)  # of this job's own context
-        building = session.indexes.building() if session.is_open else nullcontext()
-        with patience(), building:
+        with patience(), during:
             return _invoked(session, operation, call)
 
     def _scope_of(self, call: Call) -> str:

@@ -101,6 +101,25 @@ def test_how_far_a_job_is_stays_known(host: Host) -> None:
     assert host.jobs.find(99) is None
 
 
+def test_no_search_writes_an_index_amid_an_import(tmp_path: Path) -> None:
+    """Not even when the import is what opened the home: answers come from memory meanwhile."""
+    notes = tmp_path / "many.jsonl"
+    notes.write_text("".join(f'{{"text": "n{n} 花生"}}\n' for n in range(2600)), "utf-8")
+    indexes = tmp_path / "home" / "index"
+    found: list[tuple[int, list[Path]]] = []
+
+    def search(*_: int) -> None:
+        if host.session.is_open:
+            answer: Any = host.do_now(Call(operation="search", values={"text": "花生", "limit": 1}))
+            found.append((answer.basis.searched, list(indexes.rglob("CURRENT"))))
+
+    with Host(Session(tmp_path / "home", model="none", create=True)) as host:
+        values = {"path": str(notes)}
+        host.do_now(Call(operation="import", values=values, progress=search))
+    assert max(searched for searched, _ in found) > 2000
+    assert not any(written for _, written in found)
+
+
 @pytest.mark.parametrize("operation", ["validate", "doctor"])
 def test_looks_are_counted(operation: str, host: Host) -> None:
     """What looks at everything says at which look it is."""
