@@ -73,6 +73,8 @@ class Dashboard:
 
     async def _open(self, request: Request) -> Response:
         """Let somebody in, unless the kernel knows that it is another user of this machine."""
+        if request.method != "GET":  # whoever only looks ahead uses no code up
+            return Response(status_code=405, headers={"Allow": "GET"})
         client, server = request.scope["client"], request.scope["server"]
         if await asyncio.to_thread(is_of_another, client, server):
             return self._closed(request, "entry.other", status=403)

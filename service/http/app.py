@@ -361,5 +361,6 @@ def _with_headers(operation: Operation, values: dict[str, Any], request: Request
 
 
 def _headers(answer: BaseModel) -> dict[str, str]:
-    etag = getattr(answer, "etag", None)
+    told = getattr(answer, "record", None) or answer
+    etag = getattr(told, "etag", None)
     return {"ETag": f'"{etag}"'} if isinstance(etag, str) else {}

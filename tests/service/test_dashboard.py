@@ -50,10 +50,12 @@ def test_a_code_opens_once(door: Served) -> None:
     """The code becomes a cookie that no script and no other site can use; a replay is refused."""
     url = invite(door)
     first, second = Visitor(url), Visitor(url)
+    ahead = second.ask(url.removeprefix(f"http://{second.host}"), look="HEAD")
 
     opened, again = first.open(url), second.open(url)
 
     cookie = opened.headers["set-cookie"]
+    assert ahead.status == 405
     assert opened.status == 303
     assert opened.headers["location"] == "/dashboard"
     assert re.match(r"shiyi-[0-9a-f]{16}=[\w-]{43};", cookie)

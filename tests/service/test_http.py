@@ -148,10 +148,12 @@ def test_idempotency_and_etags(door: Served) -> None:
     )
     edited = door.ask("POST", "/v1/edit?scope=keys", {"id": record, "title": "甲"})
     etag = edited.headers["etag"]
+    shown = door.ask("POST", "/v1/show?scope=keys", {"id": record})
     held = door.ask("POST", "/v1/edit?scope=keys", {"id": record, "title": "乙"},
                     {"If-Match": etag})  # fmt: skip
 
     assert first.json == again.json
+    assert shown.headers["etag"] == etag
     assert (other.status, missed.status, held.status) == (409, 412, 200)
     assert door.ask("POST", SEARCH, ASKED, key).status == 400
     both = door.ask("POST", "/v1/remember", {"text": "x", "key": "k2"}, key)

@@ -108,14 +108,15 @@ def test_no_search_writes_an_index_amid_an_import(tmp_path: Path) -> None:
     indexes = tmp_path / "home" / "index"
     found: list[tuple[int, list[Path]]] = []
 
-    def search(*_: int) -> None:
-        if host.session.is_open:
-            answer: Any = host.do_now(Call(operation="search", values={"text": "花生", "limit": 1}))
-            found.append((answer.basis.searched, list(indexes.rglob("CURRENT"))))
+    with Host(Session(tmp_path / "home", model="none", create=True)) as new:
 
-    with Host(Session(tmp_path / "home", model="none", create=True)) as host:
-        values = {"path": str(notes)}
-        host.do_now(Call(operation="import", values=values, progress=search))
+        def search(*_: int) -> None:
+            if new.session.is_open:
+                asked = Call(operation="search", values={"text": "花生", "limit": 1})
+                answer: Any = new.do_now(asked)
+                found.append((answer.basis.searched, list(indexes.rglob("CURRENT"))))
+
+        new.do_now(Call(operation="import", values={"path": str(notes)}, progress=search))
     assert max(searched for searched, _ in found) > 2000
     assert not any(written for _, written in found)
 

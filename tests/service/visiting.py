@@ -30,6 +30,8 @@ class Visitor:
         self,
         path: str,
         form: Mapping[str, str] | None = None,
+        *,
+        look: str = "GET",
         **headers: str,
     ) -> Reply:
         sent = {"Host": self.host, "Cookie": self.cookie, "Accept-Language": "en"}
@@ -39,7 +41,7 @@ class Visitor:
             sent = {"Content-Type": "application/x-www-form-urlencoded", **sent}
         connection = http.client.HTTPConnection(self.host, timeout=PATIENCE)
         try:
-            method = "GET" if body is None else "POST"
+            method = look if body is None else "POST"
             connection.request(method, path, body, sent)
             answer = connection.getresponse()
             given = answer.headers.get("Set-Cookie")
