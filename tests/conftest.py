@@ -33,6 +33,7 @@ settings.register_profile("thorough", deadline=None, max_examples=300)  # of `ma
 settings.load_profile("shiyi")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Start one more than there are cores: many tests wait, for a disk or for a process."""
     return (os.cpu_count() or 1) + 1

@@ -4,7 +4,6 @@ from collections import Counter
 from typing import Any
 
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
@@ -14,6 +13,8 @@ from tests.service.serving import Served
 
 def made_up(description: dict[str, Any]) -> Any:
     """Return a strategy of calls, of all operations together."""
+    # It takes a second to load, which only this one test has to wait for.
+    schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
     schema = schemathesis.openapi.from_dict(description)
     found: Any = schema.get_all_operations()
     one = [result.ok() for result in found]
