@@ -81,6 +81,7 @@ class ScopeIndex:
         self._slots_of: dict[tuple[int, str], list[int]] = {}
         self._base_slots: dict[tuple[int, str], list[int]] = {}  # of those looked for last
         self._worked_out: dict[str, Any] = {}
+        self._lasting: dict[str, Any] = {}
         self._previous = np.empty(0, np.int64)  # of the slots looked at so far
         self._followers: dict[str, list[int]] = {}  # of turns that are not in the base
         fragments = self._base[self._records :]
@@ -249,6 +250,13 @@ class ScopeIndex:
         if name not in self._worked_out:
             self._worked_out[name] = work_out()
         found: T = self._worked_out[name]
+        return found
+
+    def lasting(self, name: str, make: Callable[[], T]) -> T:
+        """Return what is made once and follows the index by itself."""
+        if name not in self._lasting:
+            self._lasting[name] = make()
+        found: T = self._lasting[name]
         return found
 
     def sorted_ids(self) -> list[Array]:

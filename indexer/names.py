@@ -4,7 +4,6 @@ A name is what an entity is called by its title, without what stands in brackets
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,10 +36,10 @@ class Names:
     def __init__(self) -> None:
         """Start with none."""
         self._names: dict[str, tuple[str, ...]] = {}
+        self._terms: dict[str, list[frozenset[int]]] = {}
         self._owners: dict[str, dict[str, set[str]]] = {}  # folded → entity → as written
-        self._lengths: dict[str, list[int]] = {}  # by the first character, longest first
-        self._keys: dict[int, list[tuple[frozenset[int], str]]] = {}  # by the least key
-        self._ready = True
+        self._lengths: dict[str, list[int]] = {}  # that were there, by the first character
+        self._keys: dict[int, set[tuple[frozenset[int], str]]] = {}  # by the least key
 
     def __iter__(self) -> Iterator[str]:
         """Yield the entities that have names."""
@@ -48,16 +47,34 @@ class Names:
 
     def put(self, entity: str, card: Mapping[str, Any] | None) -> None:
         """Take the names of an entity from its card; none when it is an entity no more."""
-        if card is not None:
-            self._names[entity] = names_of(card)
-        else:
-            self._names.pop(entity, None)
-        self._ready = False
+        names = None if card is None else names_of(card)
+        if names == self._names.get(entity):
+            return
+        self._forget(entity)
+        if names is None:
+            return
+        self._names[entity] = names
+        for name in names:
+            folded = fold(name)
+            self._owners.setdefault(folded, {}).setdefault(entity, set()).add(name)
+            lengths = self._lengths.setdefault(folded[0], [])
+            if len(folded) not in lengths:
+                lengths.append(len(folded))
+        self._terms[entity] = [one for one in dict.fromkeys(map(_name_keys, names)) if one]
+        for keys in self._terms[entity]:
+            self._keys.setdefault(min(keys), set()).add((keys, entity))
+
+    def _forget(self, entity: str) -> None:
+        for folded in {fold(name) for name in self._names.pop(entity, ())}:
+            del self._owners[folded][entity]
+            if not self._owners[folded]:
+                del self._owners[folded]
+        for keys in self._terms.pop(entity, ()):
+            self._keys[min(keys)].discard((keys, entity))
 
     def keys_of(self, entity: str) -> list[frozenset[int]]:
         """Return the terms of each name of an entity that can be looked for in texts."""
-        keys = (_name_keys(name) for name in self._names.get(entity, ()))
-        return [one for one in dict.fromkeys(keys) if one]
+        return self._terms.get(entity, [])
 
     def slots_by_name(self, entity: str, lexical: LiveOkapi) -> dict[str, list[int]]:
         """Return the living slots in which each name of an entity stands, ascending."""
@@ -68,7 +85,6 @@ class Names:
         """Return the names in a text, by place; longer ones first, exact ones before others."""
         if not self._names:
             return []
-        self._prepare()
         folded = fold_with_spans(text)
         found: list[Named] = []
         taken = [False] * len(folded.text)
@@ -87,7 +103,6 @@ class Names:
 
     def named_by(self, keys: Array) -> set[str]:
         """Return the entities of which a name stands in a document with these terms."""
-        self._prepare()
         held = set(keys.tolist())
         return {
             entity
@@ -103,21 +118,6 @@ class Names:
                 known = end <= len(folded) and folded[start:end] in self._owners
                 if known and _stands_alone(folded, start, end):
                     yield length, start
-
-    def _prepare(self) -> None:
-        if self._ready:
-            return
-        self._owners, lengths = {}, defaultdict(set)
-        self._keys = defaultdict(list)
-        for entity in sorted(self._names):
-            for name in self._names[entity]:
-                folded = fold(name)
-                self._owners.setdefault(folded, {}).setdefault(entity, set()).add(name)
-                lengths[folded[0]].add(len(folded))
-            for keys in self.keys_of(entity):
-                self._keys[min(keys)].append((keys, entity))
-        self._lengths = {first: sorted(of, reverse=True) for first, of in lengths.items()}
-        self._ready = True
 
 
 def names_of(card: Mapping[str, Any]) -> tuple[str, ...]:

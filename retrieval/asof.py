@@ -5,7 +5,7 @@ kept, and believed, then; when things happened is the business of a window. A da
 `as_of` means its end, in UTC.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Self, TypeVar
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from shiyi.core.dates import parse_day_range, parse_timestamp
 from shiyi.core.errors import UsageError
-from shiyi.store import Record, Store
 from shiyi.store.kinds import DURABLE_LAYERS, KINDS, LAYERS, STATUSES
 from shiyi.store.rolls import NO_DAY
 
 Mask = NDArray[np.bool_]
 T = TypeVar("T")
 _EPOCH = date(1970, 1, 1)
+_MIDNIGHT = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 _ACTIVE = STATUSES.index("active")
-_AT_ONCE = 4  # rolls kept in memory
 _MASKS = 64  # of each roll
-_RECORDS = 4096  # read last, of each roll
+MANY_PHASES = np.iinfo(np.int16).max  # more than small numbers count
 # Their layer says how long they live, not whether they belong on a map.
 _ANY_LAYER = ("followup", "checkpoint", "handoff")
 
@@ -60,7 +60,7 @@ class Periods:
         dated = columns["first"] != NO_DAY
         days = np.where(dated, columns["first"], 0).astype("datetime64[D]")
         years = np.where(dated, days.astype("datetime64[Y]").astype(np.int64) + 1970, 0)
-        small = np.int16 if len(keys) < np.iinfo(np.int16).max else np.int32
+        small = np.int16 if len(keys) < MANY_PHASES else np.int32
         phases = [names.get(key) for key in keys.tolist()]
         return cls(phases, phase.astype(small), years.astype(np.int16))
 
@@ -69,7 +69,8 @@ class Periods:
 class Standing:
     """All records of a scope as they stand at `moment`; a place is a position in every column.
 
-    as_of is None for now. Columns are those of `store.rolls`; ids ascend.
+    as_of is None for now. Columns are those of `store.rolls`; ids ascend. seq is the change that
+    they stand at; worked_out is what was found out about them since, see `standings`.
     """
 
     scope: str
@@ -79,6 +80,8 @@ class Standing:
     phase_names: dict[int, str]
     periods: "Periods"
     masks: dict[Any, Mask]
+    seq: int
+    worked_out: dict[str, Any]
 
     def __len__(self) -> int:
         return len(self.columns["id"])
@@ -136,18 +139,22 @@ class Standing:
         dated: Mask = self.columns["first"] != NO_DAY
         return dated
 
-    def current(self) -> Mask:
+    @property
+    def instant(self) -> int:
+        """The moment in microseconds since 1970."""
+        return (self.moment - _MIDNIGHT) // _MICROSECOND
+
+    def current(self, instant: int | None = None) -> Mask:
         """Return what holds at the moment: durable, not expired, neither superseded nor archived.
 
         Follow-ups, checkpoints and handoffs count whatever their layer.
         """
-        return self.of_status("active") & self.kept()
+        return self.of_status("active") & self.kept(instant)
 
-    def kept(self) -> Mask:
+    def kept(self, instant: int | None = None) -> Mask:
         """Return what a map may speak of, whatever its status: durable and not expired."""
         durable = self._is("layer", [LAYERS.index(layer) for layer in DURABLE_LAYERS])
-        now = int(self.moment.timestamp() * 1_000_000)
-        alive: Mask = self.columns["expires"] > now
+        alive: Mask = self.columns["expires"] > (self.instant if instant is None else instant)
         return (durable | self.of_kinds(_ANY_LAYER)) & alive
 
     def today(self) -> int:
@@ -161,57 +168,13 @@ class Standing:
         if key not in self.masks:
             if len(self.masks) >= _MASKS:
                 self.masks.clear()
-            table = np.zeros(256, bool)
-            table[values] = True
-            mask = self.masks[key] = table[self.columns[column]]
+            column_ = self.columns[column]
+            mask = np.zeros(len(column_), bool)
+            for value in values:  # quicker than a look-up of each in a table
+                mask |= column_ == value
+            self.masks[key] = mask
             mask.flags.writeable = False
         return self.masks[key]
-
-
-class Standings:
-    """Reads rolls and keeps the last few for as long as nothing is written."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._kept: dict[tuple[str, datetime | None], tuple[int, dict[str, Any]]] = {}
-
-    def at(self, scope: str, *, as_of: datetime | None = None, now: datetime) -> Standing:
-        """Return the records of a scope as they stand, or stood as of a time."""
-        rolls = self._store.rolls
-        columns = self._once(scope, as_of, "roll", lambda: rolls.read(scope, as_of))
-        phases = self._once(scope, as_of, "phases", lambda: rolls.phases(scope, as_of))
-        periods = self._once(scope, as_of, "periods", lambda: Periods.of(columns, phases))
-        masks = self._once(scope, as_of, "masks", dict[Any, Mask])
-        return Standing(scope, as_of, as_of or now, columns, phases, periods, masks)
-
-    def once(self, standing: Standing, name: str, read: Callable[[], T]) -> T:
-        """Return what `read` finds out about all that stands, read once until something changes."""
-        return self._once(standing.scope, standing.as_of, name, read)
-
-    def _once(self, scope: str, as_of: datetime | None, name: str, read: Callable[[], T]) -> T:
-        key, seq = (scope, as_of), self._store.last_seq
-        known = self._kept.pop(key, None)
-        if known is None or known[0] != seq:
-            known = (seq, {})
-        self._kept[key] = known
-        while len(self._kept) > _AT_ONCE:
-            del self._kept[next(iter(self._kept))]
-        if name not in known[1]:
-            known[1][name] = read()
-        found: T = known[1][name]
-        return found
-
-    def read(self, standing: Standing, places: Collection[int]) -> dict[int, Record]:
-        """Return the records at these places, whole, as they stood."""
-        known = self.once(standing, "records", dict[int, Record])
-        missing = {standing.id(place): place for place in places if place not in known}
-        found = self._store.heads(standing.scope, list(missing), as_of=standing.as_of)
-        if len(known) + len(found) > _RECORDS:
-            known.clear()
-            missing |= {standing.id(place): place for place in places}
-            found = self._store.heads(standing.scope, list(missing), as_of=standing.as_of)
-        known.update((missing[id_], record) for id_, record in found.items())
-        return {place: known[place] for place in places if place in known}
 
 
 def days_of(day: date) -> int:

@@ -11,7 +11,7 @@ from shiyi.retrieval.domain import Domain
 from shiyi.retrieval.listing import Group, Listing, entry_of, sizes
 from shiyi.retrieval.map_results import CatalogResult, MapEntry, RecallResult
 from shiyi.retrieval.maps import Desk, held_back, notes_on_nothing, told, written
-from shiyi.retrieval.timeline import stems
+from shiyi.retrieval.timeline import branches
 from shiyi.retrieval.window import name_of_fit, narrowed
 from shiyi.store.kinds import KINDS
 from shiyi.store.rolls import NO_DAY
@@ -27,11 +27,11 @@ def catalog(desk: Desk, among: Mask, *, by_phase: bool) -> CatalogResult:
     """Return the titles of the records `among` all, by kind or by phase, then by date."""
     standing, seen = desk.standing, narrowed(among, desk.window, desk.standing)
     if by_phase:
-        found = stems(standing, seen)
+        found = branches(standing, seen)
         rank = np.full(len(standing), len(found))
-        for place, stem in enumerate(found):
-            rank[stem.places] = place
-        heads = [stem.entry() for stem in found]
+        for place, one in enumerate(found):
+            rank[one.places] = place
+        heads = [one.stem.entry() for one in found]
     else:
         rank = standing["kind"].astype(np.int64)
         counts = np.bincount(rank[seen], minlength=len(KINDS))
@@ -138,14 +138,14 @@ def _page(
     for row, place in enumerate(order.tolist()):
         id_, record = standing.id(place), records.get(place)
         if record is None:
-            listings.append(Listing(id_, 1.0, ()))
+            listings.append(Listing(id_, 1.0, (), is_record=True))
             continue
         fit = None if fits is None else name_of_fit(int(fits[place]))
         small, line = sizes(entry_of(record, desk.short(id_), fit=fit), stub=True)
         if along:
             line = line.model_copy(update={"phase": record.phase})
         value = 1.0 if rows.worth is None else float(rows.worth[row])
-        listings.append(Listing(id_, value, (small, line)))
+        listings.append(Listing(id_, value, (small, line), is_record=True))
     listed = [Group("groups", groups), Group("records", listings)]
     return written(desk, listed, fields, notes, order="top" if rows.worth is None else "value")
 

@@ -22,17 +22,27 @@ GAINS = (0.05, 0.8, 0.9, 1.0)  # id, one line, short card, full card
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of some forms by one counter: tokens of each, -1 until they are counted.
+
+    paths: by the gains, the steps that pay, as (form before, form after, gain by token).
+    """
+
+    tokens: list[int]
+    paths: dict[tuple[float, ...], list[tuple[int, int, float]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """Something to show. forms go from the smallest to the largest and are never empty.
 
-    costs: what each form costs by the name of the counter, -1 until it is counted; who shows the
-    same forms again keeps it for them.
+    known: by the name of the counter; who shows the same forms again keeps it for them.
     """
 
     id: str
     value: float
     forms: tuple[str, ...]
-    costs: dict[str, list[int]] | None = None
+    known: dict[str, Known] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from shiyi.core.ids import is_id
 from shiyi.core.text import visible
 from shiyi.models.tokens import TokenCounter
 from shiyi.retrieval.layout import inline
@@ -29,32 +28,31 @@ _BLANKS = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """The sizes of a listing as they are written in one format, and what each costs by counter."""
-
-    forms: tuple[str, ...]
-    costs: dict[str, list[int]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Listing:
     """Something to list: its whole id or its name, what it is worth, and its sizes, ascending.
 
-    What has no size is never reached and only counted. written: for who lists the same again.
+    What has no size is never reached and only counted. items: as it is written in each format,
+    for who lists the same again.
     """
 
     id: str
     value: float
     sizes: tuple[MapEntry, ...]
-    written: dict[Format, Written] | None = None
+    is_record: bool = False
+    items: dict[Format, Item] = field(default_factory=dict)
 
     def item(self, format_: Format) -> Item:
         """Return it as something to pack."""
-        known = {} if self.written is None else self.written
-        if format_ not in known:
+        found = self.items.get(format_)
+        if found is None:
             made = tuple(form_of(size, format_) for size in self.sizes) or (self.id,)
-            known[format_] = Written(made)
-        return Item(self.id, self.value, known[format_].forms, known[format_].costs)
+            found = self.items[format_] = Item(self.id, self.value, made, {})
+        return found
+
+    def worth(self, value: float) -> "Listing":
+        """Return the same, worth something else."""
+        items = {name: replace(item, value=value) for name, item in self.items.items()}
+        return replace(self, value=value, items=items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +160,7 @@ def pack_groups(
         if own:
             shown[group.name] = [one.sizes[forms[one.id]] for one in own]
         for one in own:
-            if is_id(one.id):
+            if one.is_record:
                 down = len(one.sizes) - 1 - forms[one.id]
                 smaller[one.id] = min(down, smaller.get(one.id, down))
     return Sheet(packed, shown, smaller)

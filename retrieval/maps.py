@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from shiyi.core.ids import is_id
 from shiyi.models.tokens import TokenCounter
-from shiyi.retrieval.asof import Mask, Standing, Standings
+from shiyi.retrieval.asof import Mask, Standing
 from shiyi.retrieval.domain import Domain
 from shiyi.retrieval.leaning import Lean, no_lean
 from shiyi.retrieval.listing import Group, Page, Sheet, pack_groups
 from shiyi.retrieval.map_results import RoutingResult, SurveyResult
 from shiyi.retrieval.packing import Order
+from shiyi.retrieval.standings import Standings
 from shiyi.retrieval.survey import ROUTING_ROOM, SURVEY_ROOM, Room, View, survey_groups
 from shiyi.retrieval.timeline import weights
 from shiyi.retrieval.trace import SILENT, Tracer
@@ -104,10 +104,11 @@ def told(desk: Desk, outcome: str, held: Mapping[str, int], about: str | None) -
 
 def view_of(desk: Desk, among: Mask, lean: Lean | None, room: Room, *, whole: bool = False) -> View:
     """Return a view of the records `among` all that stand."""
-    lean = lean or no_lean(desk.standing)
+    leaning = lean or no_lean(desk.standing)
     return View(
-        standing=desk.standing, among=among, weight=weights(desk.standing, lean.near),
-        words=lean.words, window=desk.window, whole=whole, room=room, short=desk.short,
+        standing=desk.standing, among=among, weight=weights(desk.standing, leaning.near),
+        words=leaning.words, leans=lean is not None, window=desk.window, whole=whole, room=room,
+        short=desk.short,
     )  # fmt: skip
 
 
@@ -127,7 +128,7 @@ def _answer(
 
 def _left_out(groups: Sequence[Group], sheet: Sheet) -> list[str]:
     """Return the records that are not in an answer for want of budget."""
-    ids = (one.id for group in groups for one in group.listings if is_id(one.id))
+    ids = (one.id for group in groups for one in group.listings if one.is_record)
     return [id_ for id_ in dict.fromkeys(ids) if id_ not in sheet.forms]
 
 

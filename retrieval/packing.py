@@ -39,6 +39,7 @@ from shiyi.retrieval.layout import (
     Format,
     Frame,
     Item,
+    Known,
     Left,
     Section,
     between,
@@ -87,15 +88,9 @@ class Packed:
         return {one.id: one.form for one in self.shown if one.section == section}
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """An item goes from one form, or from nothing (-1), to another."""
-
-    rate: float
-    section: int
-    item: int
-    before: int
-    after: int
+# An item goes from one form, or from nothing (-1), to another: (minus what it brings by token,
+# section, item, form after, form before), so that the first is the best.
+_Step = tuple[float, int, int, int, int]
 
 
 def pack_sections(
@@ -119,7 +114,7 @@ def pack_sections(
     sections = [section for section in sections if section.items]
     costs = _Costs(counter, frame.format, sections)
     steps = _by_value(sections, costs) if order == "value" else _from_the_top(sections)
-    names = list(dict.fromkeys((step.section, step.item) for step in steps))
+    names = list(dict.fromkeys((s, i) for _, s, i, _, _ in steps))
     owner = _digest(frame.request, frame.format, counter.name, order, _listed(sections, names))
     skipped = _position(resume, owner, len(names)) if resume is not None else 0
     before = set(names[:skipped])
@@ -129,7 +124,9 @@ def pack_sections(
             f"An answer without anything in it costs {budget - room} {counter.name}; "
             "give at least that."
         )
-    forms = _fit([step for step in steps if (step.section, step.item) not in before], costs, room)
+    if before:
+        steps = [step for step in steps if step[1:3] not in before]
+    forms = _fit(steps, costs, room)
     if resume is not None and not forms and skipped < len(names):
         raise UsageError(
             "What comes next does not fit the budget; give a larger one, or read it by its id."
@@ -168,15 +165,45 @@ class _Costs:
         """Return what a form costs with what parts it from the next."""
         if form < 0:
             return 0
-        known = self._known[section][item]
-        if known[form] < 0:
+        tokens = self._known[section][item].tokens
+        if tokens[form] < 0:
             text = self._sections[section].items[item].forms[form]
-            known[form] = self.counter.count(f"{text}{self._between}")
-        return known[form]
+            tokens[form] = self.counter.count(f"{text}{self._between}")
+        return tokens[form]
 
-    def _of_item(self, item: Item) -> list[int]:
-        unknown = [-1] * len(item.forms)
-        return unknown if item.costs is None else item.costs.setdefault(self.counter.name, unknown)
+    def path(self, section: int, item: int) -> list[tuple[int, int, float]]:
+        """Return the steps of an item that pay, without forms that a larger one makes pointless.
+
+        Each as the form before, the form after, and what each token brings of the item's value.
+        """
+        gains, known = self._sections[section].gains, self._known[section][item]
+        found = known.paths.get(gains)
+        if found is None:
+            found = known.paths[gains] = self._path(section, item, gains)
+        return found
+
+    def _path(
+        self, section: int, item: int, gains: Sequence[float]
+    ) -> list[tuple[int, int, float]]:
+        path = [(-1, 0.0, 0, 0.0)]  # form, gain, cost, and what each token of the step there brings
+        for form in _distinct(self._sections[section].items[item].forms):
+            gain, cost = gains[form], self.of(section, item, form)
+            while True:
+                _, before, paid, rate = path[-1]
+                fresh = (gain - before) / max(cost - paid, 0.5)
+                if len(path) == 1 or fresh < rate:
+                    break
+                path.pop()
+            path.append((form, gain, cost, fresh))
+        return [(one[0], other[0], other[3]) for one, other in pairwise(path)]
+
+    def _of_item(self, item: Item) -> Known:
+        found = None if item.known is None else item.known.get(self.counter.name)
+        if found is None:
+            found = Known([-1] * len(item.forms))
+            if item.known is not None:
+                item.known[self.counter.name] = found
+        return found
 
     def last(self, section: int, item: int, form: int) -> int:
         """Return what a form costs as the last of its section."""
@@ -197,34 +224,17 @@ class _Costs:
 
 def _by_value(sections: Sequence[Section], costs: _Costs) -> list[_Step]:
     """Return the steps that pay, best first; those of one item in the order of its forms."""
-    steps = [
-        step
-        for s, section in enumerate(sections)
-        for i in range(len(section.items))
-        for step in _steps_of(section, s, i, costs)
-    ]
-    return sorted(steps, key=lambda step: (-step.rate, step.section, step.item, step.after))
-
-
-def _steps_of(section: Section, s: int, i: int, costs: _Costs) -> list[_Step]:
-    """Return the steps of an item without those forms that a larger one makes pointless."""
-    item = section.items[i]
-    path = [(-1, 0.0, 0, 0.0)]  # form, worth, cost, and what each token of the step there brings
-    for form in _distinct(item.forms):
-        worth, cost = item.value * section.weight * section.gains[form], costs.of(s, i, form)
-        while True:
-            _, before, paid, rate = path[-1]
-            fresh = (worth - before) / max(cost - paid, 0.5)
-            if len(path) == 1 or fresh < rate:
-                break
-            path.pop()
-        path.append((form, worth, cost, fresh))
-    return [_Step(b[3], s, i, a[0], b[0]) for a, b in pairwise(path)]
+    steps: list[_Step] = []
+    for s, section in enumerate(sections):
+        for i, item in enumerate(section.items):
+            worth = item.value * section.weight
+            steps += [(-rate * worth, s, i, to, of) for of, to, rate in costs.path(s, i)]
+    return sorted(steps)
 
 
 def _from_the_top(sections: Sequence[Section]) -> list[_Step]:
     return [
-        _Step(0.0, s, i, -1, len(item.forms) - 1)
+        (0.0, s, i, len(item.forms) - 1, -1)
         for s, section in enumerate(sections)
         for i, item in enumerate(section.items)
     ]
@@ -241,19 +251,19 @@ def _fit(steps: Sequence[_Step], costs: _Costs, room: int) -> dict[tuple[int, in
     """Take the longest beginning of the steps that fits; return the form of each item."""
     forms: dict[tuple[int, int], int] = {}
     opened: set[int] = set()
-    for step in steps:
-        paid = costs.of(step.section, step.item, step.before)
-        fresh = costs.around(step.section) if step.section not in opened else 0
-        for form in range(step.after, step.before, -1):
-            cost = costs.of(step.section, step.item, form) - paid + fresh
+    for _, section, item, after, before in steps:
+        paid = costs.of(section, item, before)
+        fresh = costs.around(section) if section not in opened else 0
+        for form in range(after, before, -1):
+            cost = costs.of(section, item, form) - paid + fresh
             if cost <= room:
-                forms[step.section, step.item] = form
-                opened.add(step.section)
+                forms[section, item] = form
+                opened.add(section)
                 room -= cost
                 break
         else:
             return forms
-        if form < step.after:
+        if form < after:
             return forms
     return forms
 

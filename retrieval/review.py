@@ -15,15 +15,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shiyi.core.ids import is_id
 from shiyi.retrieval.asof import Mask, Standing, day_of
 from shiyi.retrieval.listing import Group, Listing, entry_of, sizes
 from shiyi.retrieval.map_results import MapEntry, ReviewResult
 from shiyi.retrieval.maps import Desk, told, view_of, written
-from shiyi.retrieval.survey import SOON, SURVEY_ROOM, stated_attributes
+from shiyi.retrieval.stated import stated
+from shiyi.retrieval.survey import SOON, SURVEY_ROOM
 from shiyi.retrieval.timeline import TRUNK_KINDS, heaviest
 from shiyi.retrieval.window import narrowed
+from shiyi.store.rolls import NO_DAY
 
 Debt = Literal[
     "corrected", "due", "unresolved", "attribution", "summary", "unsourced", "undated", "one_sided"
@@ -52,11 +55,11 @@ _ONE_SIDED = ("unresolved_referent", "counterexample_missing")
 class Owed:
     """What is owed: the records of each debt, as a mask, and what is no record but was corrected.
 
-    due: the day of each follow-up that is open, by its place.
+    due: the day on which each record is due, or NO_DAY.
     """
 
     masks: dict[Debt, Mask]
-    due: dict[int, int]
+    due: NDArray[np.int32]
     elsewhere: tuple[str, ...] = ()
 
     def count(self, debt: Debt) -> int:
@@ -69,9 +72,7 @@ def owed(desk: Desk) -> Owed:
     """Return the debts of what holds now."""
     store, standing = desk.store, desk.standing
     among = narrowed(standing.current(), desk.window, standing)
-    view = view_of(desk, among, None, SURVEY_ROOM)
-    _, days, _ = stated_attributes(store, desk.standings, view)
-    near = [place for place, day in days.items() if day <= standing.today() + SOON]
+    due = stated(store, desk.standings, standing).due(standing, among)
     rolls, scope, as_of = store.rolls, standing.scope, standing.as_of
     kinds = ("event", "experience", "feeling", "hypothesis")
     said = standing.by_place(rolls.attributes(scope, kinds, _ONE_SIDED, as_of))
@@ -87,7 +88,7 @@ def owed(desk: Desk) -> Owed:
     corrected, elsewhere = _corrected(desk)
     masks: dict[Debt, Mask] = {
         "corrected": corrected,
-        "due": _mask(standing, near),
+        "due": (due != NO_DAY) & (due <= standing.today() + SOON),
         "unresolved": unnamed & ~guesses,
         "attribution": foreign & standing.of_kinds(_OF_THE_PERSON),
         "summary": inexact | (~standing["sourced"] & backed),
@@ -95,7 +96,7 @@ def owed(desk: Desk) -> Owed:
         "undated": ~standing.dated() & standing.of_kinds(TRUNK_KINDS),
         "one_sided": guesses & ~against,
     }
-    return Owed({debt: mask & among for debt, mask in masks.items()}, days, elsewhere)
+    return Owed({debt: mask & among for debt, mask in masks.items()}, due, elsewhere)
 
 
 def review(desk: Desk, *, deep: bool) -> ReviewResult:
@@ -130,7 +131,12 @@ def _records(desk: Desk, found: Owed) -> list[Listing]:
         for place in np.flatnonzero(mask).tolist():
             debts.setdefault(place, []).append(debt)
     listings = [
-        Listing(id_, float(len(DEBTS)), (MapEntry(id=desk.short(id_), context="corrected"),))
+        Listing(
+            id_,
+            float(len(DEBTS)),
+            (MapEntry(id=desk.short(id_), context="corrected"),),
+            is_record=is_id(id_),
+        )
         for id_ in found.elsewhere
     ]
     most = desk.page.budget
@@ -140,15 +146,15 @@ def _records(desk: Desk, found: Owed) -> list[Listing]:
     for place, own in debts.items():
         record = records.get(place)
         if record is None:
-            listings.append(Listing(desk.standing.id(place), 0.0, ()))
+            listings.append(Listing(desk.standing.id(place), 0.0, (), is_record=True))
             continue
         context = ", ".join(own)
-        due = day_of(found.due[place]).isoformat() if "due" in own else None
+        due = day_of(int(found.due[place])).isoformat() if "due" in own else None
         entry = entry_of(record, desk.short(record.record_id), due=due)
         small, line, *_ = sizes(entry)
         value = float(len(names) - names.index(own[0]))
         line = line.model_copy(update={"context": context})
-        listings.append(Listing(record.record_id, value, (small, line)))
+        listings.append(Listing(record.record_id, value, (small, line), is_record=True))
     return listings
 
 

@@ -14,6 +14,7 @@ from shiyi.retrieval.review import DEBTS, Debt, Owed, owed
 from shiyi.retrieval.survey import SURVEY_ROOM
 from shiyi.retrieval.timeline import heaviest
 from shiyi.store import Record
+from shiyi.store.rolls import NO_DAY
 
 # Gaps that a question can close, gravest first.
 _ASKED: dict[Debt, str] = {
@@ -43,15 +44,17 @@ def starter(desk: Desk) -> Starter | None:
 
 def _overdue(desk: Desk, found: Owed) -> Starter | None:
     today = desk.standing.today()
-    late = sorted((day, place) for place, day in found.due.items() if day < today)
+    due = found.due
+    places = np.flatnonzero((due != NO_DAY) & (due < today)).tolist()
+    late = sorted((int(due[place]), place) for place in places)
     records = desk.standings.read(desk.standing, [place for _, place in late])
     for day, place in late:
         record = records[place]
         if record.kind == "followup":
             question = record.attrs.get("question")
-            due, days = day_of(day).isoformat(), today - day
-            why = f"It was due on {due}, {days} day{'s' if days > 1 else ''} ago."
-            return Starter("followup", str(question or record.title), why, record, due)
+            on, days = day_of(day).isoformat(), today - day
+            why = f"It was due on {on}, {days} day{'s' if days > 1 else ''} ago."
+            return Starter("followup", str(question or record.title), why, record, on)
     return None
 
 

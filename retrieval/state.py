@@ -12,7 +12,7 @@ next        promises and follow-ups by their due dates, the newest checkpoint or
 Inside each, by salience (and nearness to the query), then newer, then by id. A record stands once.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from shiyi.retrieval.asof import Mask, Standing
 from shiyi.retrieval.map_results import BLOCKS, Block
+from shiyi.retrieval.stated import NO_BLOCK, OPEN_KINDS
 from shiyi.store.kinds import LAYERS
+from shiyi.store.rolls import NO_DAY
 
-OPEN_KINDS = ("promise", "followup")
 _CORE_KINDS = ("boundary", "value", "preference", "canon")
 _CLOSING_KINDS = ("checkpoint", "handoff")
 _ROOM = 3
@@ -34,7 +35,7 @@ Taken = AbstractSet[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class Chosen:
     """A record of a block, and the one that it contradicts, if that is why it stands here."""
 
     block: Block
@@ -44,29 +45,30 @@ class Stated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What the blocks are made from: places of records and, of some, a block or a due day."""
+    """What the blocks are made from. blocks and due are as `retrieval.stated` has them."""
 
     standing: Standing
     among: Mask
     weight: NDArray[np.float64]
-    blocks: Mapping[int, str]
-    due: Mapping[int, int]
+    blocks: NDArray[np.int8]
+    due: NDArray[np.int32]
     against: Mapping[int, int]
 
 
-def state_blocks(facts: Facts, room: int = _ROOM) -> list[Stated]:
+def state_blocks(facts: Facts, room: int = _ROOM) -> list[Chosen]:
     """Return the records of the five blocks, block by block."""
     taken: set[int] = set()
     chosen: dict[Block, list[int]] = {block: [] for block in BLOCKS}
     rest: tuple[Block, ...] = ("core", "next", "tensions", "situation", "load")
     for block in BLOCKS:
-        named = [place for place, name in facts.blocks.items() if name == block]
-        _fill(chosen[block], _by_weight(facts, named), taken, room)
+        named = np.flatnonzero(facts.blocks == BLOCKS.index(block))
+        _fill(chosen[block], _by_weight(facts, named.tolist()), taken, room)
     for block in rest:
-        for candidates in _CANDIDATES[block](facts, taken):
-            _fill(chosen[block], candidates, taken, room)
+        candidates = _CANDIDATES[block](facts, taken)
+        while len(chosen[block]) < room and (more := next(candidates, None)) is not None:
+            _fill(chosen[block], more, taken, room)
     return [
-        Stated(block, place, facts.against.get(place) if block == "tensions" else None)
+        Chosen(block, place, facts.against.get(place) if block == "tensions" else None)
         for block in BLOCKS
         for place in chosen[block]
     ]
@@ -81,24 +83,22 @@ def _fill(own: list[int], candidates: Iterable[int], taken: set[int], room: int)
             own.append(place)
 
 
-def _core(facts: Facts, _: Taken) -> Iterable[Iterable[int]]:
+def _core(facts: Facts, _: Taken) -> Iterator[Iterable[int]]:
     durable = facts.standing.of_kinds(_CORE_KINDS)
     yield _best(facts, facts.standing["layer"] == _SELF)
     yield _best(facts, durable)
 
 
-def _situation(facts: Facts, _: Taken) -> Iterable[Iterable[int]]:
-    unnamed = facts.standing.of_kinds(("state",)).copy()
-    unnamed[list(facts.blocks)] = False
-    yield _best(facts, unnamed)
+def _situation(facts: Facts, _: Taken) -> Iterator[Iterable[int]]:
+    yield _best(facts, facts.standing.of_kinds(("state",)) & (facts.blocks == NO_BLOCK))
 
 
-def _load(facts: Facts, _: Taken) -> Iterable[Iterable[int]]:
+def _load(facts: Facts, _: Taken) -> Iterator[Iterable[int]]:
     yield _best(facts, _felt(facts, _RECENT))
     yield _best(facts, facts.standing.of_kinds(OPEN_KINDS))
 
 
-def _tensions(facts: Facts, taken: Taken) -> Iterable[Iterable[int]]:
+def _tensions(facts: Facts, taken: Taken) -> Iterator[Iterable[int]]:
     apart: list[int] = []
     settled: set[int] = set()
     for place in _by_weight(facts, sorted(facts.against)):
@@ -109,9 +109,12 @@ def _tensions(facts: Facts, taken: Taken) -> Iterable[Iterable[int]]:
     yield _best(facts, _felt(facts, _YEAR) & ~_felt(facts, _RECENT))
 
 
-def _next(facts: Facts, _: Taken) -> Iterable[Iterable[int]]:
-    at = np.fromiter(facts.due, np.int64, len(facts.due))
-    days = np.fromiter(facts.due.values(), np.int64, len(facts.due))
+def _next(facts: Facts, _: Taken) -> Iterator[Iterable[int]]:
+    at = np.flatnonzero(facts.due != NO_DAY)
+    days = facts.due[at].astype(np.int64)
+    if len(at) > _ENOUGH:
+        soonest = days <= np.partition(days, _ENOUGH - 1)[_ENOUGH - 1]
+        at, days = at[soonest], days[soonest]
     yield at[np.lexsort((at, days))][:_ENOUGH].tolist()
     closing = _newest(facts, facts.standing.of_kinds(_CLOSING_KINDS))
     yield closing[:1]

@@ -70,8 +70,10 @@ def _read(index: ScopeIndex, store: Store) -> Succession:
     quotes = quotes[alive[quotes].all(axis=1)]
     current = np.zeros(index.slots, bool)  # words that a record quotes which is not superseded
     current[quotes[~superseded[quotes[:, 0]], 1]] = True
+    told = superseded.copy()  # of these the words are asked for
+    told[[new for many in newer.values() for new in many]] = True
     words: dict[int, list[int]] = defaultdict(list)
-    for record, fragment in quotes.tolist():
+    for record, fragment in quotes[told[quotes[:, 0]]].tolist():
         words[record].append(fragment)
     return Succession.of(
         [
@@ -96,19 +98,13 @@ def _cases(
 def _newer(index: ScopeIndex, graph: Graph, slots: list[int]) -> dict[int, set[int]]:
     """Return the slots of what replaced each record; of a loop nobody replaced another."""
     nodes = {slot: graph.find(index.key(slot)[1]) for slot in slots}
-    known: dict[int, list[int]] = {}
-
-    def replaced_by(node: int) -> list[int]:
-        if node not in known:
-            around = graph.neighbours(np.array([node]))
-            known[node] = around.targets[around.codes == _REPLACED_BY].tolist()
-        return known[node]
+    replaced_by = _replaced_by(graph, {node for node in nodes.values() if node is not None})
 
     def all_newer(node: int) -> set[int]:
         found: set[int] = set()
         waiting = [node]
         while waiting:
-            fresh = set(replaced_by(waiting.pop())) - found
+            fresh = replaced_by.get(waiting.pop(), set()) - found
             found |= fresh
             waiting += fresh
         return found
@@ -123,3 +119,18 @@ def _newer(index: ScopeIndex, graph: Graph, slots: list[int]) -> dict[int, set[i
         }
         for slot, found in behind.items()
     }
+
+
+def _replaced_by(graph: Graph, nodes: set[int]) -> dict[int, set[int]]:
+    """Return what replaced each node directly, and each of those, and so on."""
+    found: dict[int, set[int]] = {}
+    while nodes:
+        around = graph.neighbours(np.array(sorted(nodes), np.int64))
+        replaced = around.codes == _REPLACED_BY
+        owners = np.repeat(around.nodes, around.counts)[replaced].tolist()
+        targets = around.targets[replaced].tolist()
+        found |= {node: set() for node in nodes}
+        for node, newer in zip(owners, targets, strict=True):
+            found[node].add(newer)
+        nodes = set(targets) - found.keys()
+    return found

@@ -8,32 +8,39 @@ near to it worth more, by the scores of search, and so shown first and in place 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import nlargest
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shiyi.core.dates import parse_day_range
-from shiyi.core.errors import UsageError
 from shiyi.indexer.analyze import terms
-from shiyi.retrieval.asof import Mask, Standing, Standings, day_of, days_of
-from shiyi.retrieval.layout import Format
-from shiyi.retrieval.listing import Group, Listing, Written, entry_of, repeats_words, sizes
-from shiyi.retrieval.map_results import BLOCKS, Block, MapEntry
-from shiyi.retrieval.state import OPEN_KINDS, Facts, Stated, state_blocks
-from shiyi.retrieval.timeline import TRUNK_KINDS, Stem, heaviest, stems, trunk
+from shiyi.retrieval.asof import Mask, Standing, day_of
+from shiyi.retrieval.found import arrivals, contradictions, topics, untouched
+from shiyi.retrieval.grown import timeline
+from shiyi.retrieval.listing import Group, Listing, entry_of, repeats_words, sizes
+from shiyi.retrieval.map_results import MapEntry
+from shiyi.retrieval.standings import Standings
+from shiyi.retrieval.state import Chosen, Facts, state_blocks
+from shiyi.retrieval.stated import Stated, stated
+from shiyi.retrieval.timeline import (
+    TRUNK_KINDS,
+    Seat,
+    Stem,
+    branches,
+    heaviest,
+    seated,
+    seats_of_each,
+    trunk,
+)
 from shiyi.retrieval.window import Window
 from shiyi.store import Record, Store
-from shiyi.store.kinds import KINDS
+from shiyi.store.rolls import NO_DAY
 
 SOON = 3  # days
 _CONTEXT = 300  # characters
 _EXAMPLES = 3
 _NAME = 80  # characters of a topic
-_MENTIONS = ("mentions", "about", "member_of")
-_ATTRIBUTES = ("block", "due", "state", "context")
 _KEPT = 4096  # of what was worked out, of each kind
 _HIT = 2.0  # what the query's words add to a topic or hypothesis that they name
 
@@ -61,6 +68,7 @@ class View:
     words: frozenset[str] = frozenset()
     window: Window | None = None
     whole: bool = True  # no window and no domain narrow it
+    leans: bool = False  # a query makes what is near to it count more
     short: Callable[[str], str] = str  # how an id is shown
     room: Room = SURVEY_ROOM
 
@@ -78,26 +86,26 @@ class _Draft:
 def survey_groups(store: Store, standings: Standings, view: View) -> list[Group]:
     """Return everything that a survey may show, each section in its order."""
     standing = view.standing
-    blocks, due, context = stated_attributes(store, standings, view)
-    pairs = _contradictions(store, standings, view)
+    said = stated(store, standings, standing)
+    due = said.due(standing, view.among)
+    pairs = contradictions(store, standings, view.standing, view.among)
     against: dict[int, int] = {}
     for one, other in pairs:
         against.setdefault(one, other)
         against.setdefault(other, one)
     facts = Facts(
-        standing=standing, among=view.among, weight=view.weight, blocks=blocks, due=due,
-        against=against,
+        standing=standing, among=view.among, weight=view.weight,
+        blocks=said.blocks(standing, view.among), due=due, against=against,
     )  # fmt: skip
-    found = stems(standing, view.among)
-    seats = trunk(standing, found, view.weight, view.room.trunk)
-    arrivals = _arrivals(store, standings, view)
+    stems, seats = _timeline(standings, view)
+    arrived = arrivals(store, standings, standing)
     drafts: dict[str, list[_Draft]] = {
         "timeline": [_Draft(seat.place, seat.value) for seat in seats],
         "state": _state(view, state_blocks(facts, view.room.state)),
-        "entities": _named(view, "entity", arrivals),
-        "facets": _named(view, "facet", arrivals),
-        "hypotheses": _named(view, "hypothesis", np.zeros_like(arrivals)),
-        "followups": _followups(view, due, context),
+        "entities": _named(view, "entity", arrived),
+        "facets": _named(view, "facet", arrived),
+        "hypotheses": _named(view, "hypothesis", np.zeros_like(arrived)),
+        "followups": _followups(view, due, said),
     }
     book = _read(store, standings, view, drafts)
     listed = {
@@ -106,7 +114,7 @@ def survey_groups(store: Store, standings: Standings, view: View) -> list[Group]
     }
     listed["facets"] += _topics(store, standings, view)
     return [
-        Group("phases", _phases(found), 2.0),
+        Group("phases", _phases(stems), 2.0),
         Group("timeline", listed["timeline"]),
         Group("state", listed["state"], 3.0),
         Group("followups", listed["followups"], 4.0),
@@ -120,76 +128,20 @@ def survey_groups(store: Store, standings: Standings, view: View) -> list[Group]
 # What is chosen
 
 
-def stated_attributes(
-    store: Store, standings: Standings, view: View
-) -> tuple[dict[int, Block], dict[int, int], dict[int, str]]:
-    """Return the blocks of states, and the due days and contexts of what is open, by place.
-
-    The date of a follow-up is when it is due, unless its attribute `due` says otherwise. What has
-    a `state` other than open is no longer due.
-    """
-    standing = view.standing
-    found = standings.once(
-        standing,
-        "attributes",
-        lambda: store.rolls.attributes(
-            standing.scope, ["state", *OPEN_KINDS], _ATTRIBUTES, standing.as_of
-        ),
-    )
-    dated = standing.of_kinds(["followup"]) & standing.dated() & view.among
-    places = np.flatnonzero(dated)
-    due: dict[int, int] = dict(zip(places.tolist(), standing["last"][places].tolist(), strict=True))
-    blocks: dict[int, Block] = {}
-    contexts: dict[int, str] = {}
-    for place, (block, date, state, context) in standing.by_place(found).items():
-        if KINDS[standing["kind"][place]] == "state":
-            if block in BLOCKS and view.among[place]:
-                blocks[place] = block
-        elif view.among[place]:
-            day = None if date is None else _day(date)
-            if day is not None:
-                due[place] = day
-            if (state or "open") != "open":
-                due.pop(place, None)
-            if context is not None:
-                contexts[place] = context
-    return blocks, due, contexts
+def _timeline(standings: Standings, view: View) -> tuple[Sequence[Stem], Sequence[Seat]]:
+    standing, most = view.standing, view.room.trunk
+    if view.whole and not view.leans:
+        return timeline(standings, standing, most)
+    found = branches(standing, view.among)
+    each = seats_of_each(len(found), most)
+    seats = trunk(standing, [one.places for one in found], view.weight, each)
+    return [one.stem for one in found], seated(standing, seats)
 
 
-def _contradictions(store: Store, standings: Standings, view: View) -> list[tuple[int, int]]:
-    """Return the pairs that contradict one another while both hold."""
-    standing = view.standing
-    edges = standings.once(
-        standing,
-        "contradicts",
-        lambda: store.rolls.edges(standing.scope, ["contradicts"], standing.as_of),
-    )
-    pairs = set()
-    for src, _, dst in edges:
-        ends = [int(place) for place in standing.places([src, dst])]
-        if len(set(ends)) == 2 and view.among[ends].all():  # noqa: PLR2004 - a pair
-            pairs.add((min(ends), max(ends)))
-    return sorted(pairs)
-
-
-def _arrivals(store: Store, standings: Standings, view: View) -> NDArray[np.int64]:
-    """Return how many records are linked to each."""
-    standing = view.standing
-
-    def read() -> NDArray[np.int64]:
-        counts = np.zeros(len(standing), np.int64)
-        found = store.rolls.arrivals(standing.scope, _MENTIONS, standing.as_of)
-        for place, count in standing.by_place(found).items():
-            counts[place] = count
-        return counts
-
-    return standings.once(standing, "arrivals", read)
-
-
-def _state(view: View, stated: Sequence[Stated]) -> list[_Draft]:
+def _state(view: View, chosen: Sequence[Chosen]) -> list[_Draft]:
     weight = view.weight
     drafts = []
-    for one in stated:
+    for one in chosen:
         more: dict[str, object] = {"block": one.block}
         if one.against is not None:
             more["against"] = one.against
@@ -200,25 +152,30 @@ def _state(view: View, stated: Sequence[Stated]) -> list[_Draft]:
 def _named(view: View, kind: str, arrivals: NDArray[np.int64]) -> list[_Draft]:
     """Return the entities, facets or hypotheses that count most."""
     places = np.flatnonzero(view.standing.of_kinds([kind]) & view.among)
-    counts = arrivals[places]
-    weight = view.weight[places] * (1.0 + np.log1p(counts) / 4.0)
-    best = np.lexsort((places, -weight))[: view.room.names]
+    weight = view.weight[places] * (1.0 + np.log1p(arrivals[places]) / 4.0)
+    best = heaviest(places, weight, view.room.names)
+    worth = weight[np.searchsorted(places, best)]
     return [
-        _Draft(int(places[i]), float(weight[i]), {"records": int(counts[i]) or None})
-        for i in best.tolist()
+        _Draft(place, value, {"records": count or None})
+        for place, value, count in zip(
+            best.tolist(), worth.tolist(), arrivals[best].tolist(), strict=True
+        )
     ]
 
 
-def _followups(view: View, due: Mapping[int, int], context: Mapping[int, str]) -> list[_Draft]:
+def _followups(view: View, due: NDArray[np.int32], said: Stated) -> list[_Draft]:
     """Return what is overdue, due today or soon, in the order of the due dates."""
     weight, today = view.weight, view.standing.today()
+    places = np.flatnonzero((due != NO_DAY) & (due <= today + SOON))
+    latest = np.lexsort((places, due[places]))[-view.room.names :]  # of very many
     drafts = []
-    near = [(day, place) for place, day in due.items() if day <= today + SOON]
-    for day, place in sorted(nlargest(view.room.names, near)):  # of very many, the latest
+    for place in places[latest].tolist():
+        day = int(due[place])
         when = "overdue" if day < today else "today" if day == today else "soon"
         more: dict[str, object] = {"due": day_of(day).isoformat(), "when": when}
-        if place in context:
-            more["context"] = context[place][:_CONTEXT]
+        context = said.context_of(place)
+        if context is not None:
+            more["context"] = context[:_CONTEXT]
         drafts.append(_Draft(place, float(weight[place]), more))
     return drafts
 
@@ -228,16 +185,16 @@ def _followups(view: View, due: Mapping[int, int], context: Mapping[int, str]) -
 
 @dataclass(frozen=True, slots=True)
 class _Book:
-    """The records to list, whole, by place, and what was worked out of them before.
+    """The records to list, whole, by place, and what was worked out of them before, by their ids.
 
-    silent: whether the gist is what a capture says. words: of hypotheses. sizes: of what was
-    listed, with how it was written, by all that is said of it. The last three outlive the answer.
+    silent: whether the gist is what a capture says. words: of hypotheses. listed: by all that is
+    said of it. The last three outlive the answer.
     """
 
     records: Mapping[int, Record]
-    silent: dict[int, bool]
-    words: dict[int, frozenset[str]]
-    sizes: dict[Any, tuple[tuple[MapEntry, ...], dict[Format, Written]]]
+    silent: dict[str, bool]
+    words: dict[str, frozenset[str]]
+    listed: dict[str, dict[Any, Listing]]
 
 
 def _read(
@@ -250,14 +207,17 @@ def _read(
     }
     book = _Book(
         standings.read(standing, sorted(wanted)),
-        *(standings.once(standing, name, dict[Any, Any]) for name in ("silent", "words", "sizes")),
+        *(
+            standings.once(standing, name, dict[str, Any], untouched)
+            for name in ("silent", "words", "listed")
+        ),
     )
-    for kept in (book.silent, book.words, book.sizes):
+    for kept in (book.silent, book.words, book.listed):
         if len(kept) > _KEPT:
             kept.clear()
-    fresh = {p: record for p, record in book.records.items() if p not in book.silent}
-    silent = repeats_words(store, standing.scope, list(fresh.values()))
-    book.silent.update((place, record.record_id in silent) for place, record in fresh.items())
+    fresh = [one for one in book.records.values() if one.record_id not in book.silent]
+    silent = repeats_words(store, standing.scope, fresh)
+    book.silent.update((one.record_id, one.record_id in silent) for one in fresh)
     return book
 
 
@@ -273,25 +233,28 @@ def _listing(view: View, name: str, draft: _Draft, book: _Book) -> Listing:
         more["fit"] = view.window.fit(record)
     value, stub = draft.value, False
     if name == "hypotheses":
-        stub = not (view.words and view.words & _words(draft.place, book))
+        stub = not (view.words and view.words & _words(record, book))
         value += 0.0 if stub else _HIT
     if name in {"entities", "hypotheses", "followups"}:
         more["kind"] = None  # the section says it
     shown_id = view.short(record.record_id)
-    key = (draft.place, shown_id, stub, *more.items())
-    if key not in book.sizes:
-        entry = entry_of(record, shown_id, silent=book.silent[draft.place], **more)
-        book.sizes[key] = sizes(entry, stub=stub), {}
-    return Listing(record.record_id, value, *book.sizes[key])
+    key, known = (shown_id, stub, *more.items()), book.listed.setdefault(record.record_id, {})
+    found = known.get(key)
+    if found is None:
+        entry = entry_of(record, shown_id, silent=book.silent[record.record_id], **more)
+        made = sizes(entry, stub=stub)
+        found = known[key] = Listing(record.record_id, value, made, is_record=True)
+    elif found.value != value:
+        found = known[key] = found.worth(value)
+    return found
 
 
-def _words(place: int, book: _Book) -> frozenset[str]:
+def _words(record: Record, book: _Book) -> frozenset[str]:
     """Return the terms of a hypothesis."""
-    if place not in book.words:
-        record = book.records[place]
+    if record.record_id not in book.words:
         text = f"{record.title}\n{record.gist}\n{record.detail or ''}"
-        book.words[place] = frozenset(terms(text))
-    return book.words[place]
+        book.words[record.record_id] = frozenset(terms(text))
+    return book.words[record.record_id]
 
 
 def _phases(found: Sequence[Stem]) -> list[Listing]:
@@ -301,27 +264,19 @@ def _phases(found: Sequence[Stem]) -> list[Listing]:
     ]
 
 
-def all_topics(store: Store, standings: Standings, standing: Standing) -> dict[str, int]:
-    """Return how many active records have each topic, most first."""
-    return standings.once(
-        standing,
-        "topics",
-        lambda: store.rolls.topic_counts(standing.scope, None, standing.as_of),
-    )
-
-
 def _topics(store: Store, standings: Standings, view: View) -> list[Listing]:
     """Return the topics of the records looked at, those with most records first."""
     standing = view.standing
     if view.whole:
-        counts = all_topics(store, standings, standing)
+        counts = topics(store, standings, standing).most(10 * view.room.names)
     else:
         ids = standing["id"][view.among].tolist()
-        counts = store.rolls.topic_counts(standing.scope, ids, standing.as_of)
+        found = store.rolls.topic_counts(standing.scope, ids, standing.as_of)
+        counts = dict(islice(found.items(), 10 * view.room.names))
     most = next(iter(counts.values()), 1)
     worth = {
         topic: count / most + (_HIT if view.words and view.words & set(terms(topic)) else 0.0)
-        for topic, count in islice(counts.items(), 10 * view.room.names)
+        for topic, count in counts.items()
     }
     best = sorted(worth, key=lambda topic: (-worth[topic], topic))[: view.room.names]
     entries = [
@@ -357,10 +312,3 @@ def _gaps(view: View, pairs: Sequence[tuple[int, int]]) -> list[Listing]:
             whole = line.model_copy(update={"examples": examples})
             listings.append(Listing(name, 1.0, (MapEntry(id=name), line, whole)))
     return listings
-
-
-def _day(text: str) -> int | None:
-    try:
-        return days_of(parse_day_range(text[:10] if "T" in text else text).end)
-    except UsageError:
-        return None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shiyi.indexer.indexes import Indexes
     from shiyi.indexer.reindex import Progress
     from shiyi.models.encoder import Encoder
-    from shiyi.retrieval.asof import Standings
+    from shiyi.retrieval.standings import Standings
     from shiyi.service.table.operation import Operation
     from shiyi.store import Store
 
@@ -216,7 +216,7 @@ class Session(Closable):
     @property
     def standings(self) -> "Standings":
         """Who stands in each scope, now or at a time; what was read last is kept."""
-        from shiyi.retrieval.asof import Standings
+        from shiyi.retrieval.standings import Standings
 
         with self._making:
             if self._parent is not None:

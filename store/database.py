@@ -139,6 +139,11 @@ class Database:
             finally:
                 self._writing = False
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether a transaction is open, by whoever holds the lock."""
+        return self._writing
+
     def _roll_back(self) -> None:
         # A commit that failed for want of space has already rolled back, or has closed the
         # database; either way nothing of the transaction stays.

@@ -6,7 +6,7 @@ that a page of a large scope stays cheap. An order always ends with the id: equa
 pages.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from typing import Any, Literal
@@ -119,8 +119,15 @@ def heads_of(
     database: Database, scope: str, ids: Sequence[str], as_of: datetime | None = None
 ) -> dict[str, Record]:
     """Return the heads of the records among `ids` that exist, or existed at `as_of`."""
+    return heads_among(versions_of_records(database, scope, ids), as_of)
+
+
+def heads_among(
+    versions_of: Mapping[str, Sequence[Record]], as_of: datetime | None = None
+) -> dict[str, Record]:
+    """Return the heads of records, or those at `as_of`, from their versions."""
     found: dict[str, Record] = {}
-    for id_, versions in versions_of_records(database, scope, ids).items():
+    for id_, versions in versions_of.items():
         stood = [one for one in versions if as_of is None or one.updated_at <= as_of]
         if stood:
             found[id_] = stood[-1]

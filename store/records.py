@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from shiyi.store.database import Database, naive, utc
-from shiyi.store.rows import Record, encode_json
+from shiyi.store.rows import Change, Record, encode_json
 
 _COLUMNS = (
     "scope, record_id, version, kind, layer, status, title, gist, detail, topics, aliases, "
@@ -19,9 +19,6 @@ _INSERT = f"""
            unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), unnest(?),
            unnest(?), unnest(?)
 """
-_VERSIONS = f"""
-    SELECT {_COLUMNS} FROM records WHERE scope = ? AND record_id = ? ORDER BY version
-"""  # noqa: S608
 _HEADS = f"""
     SELECT {_COLUMNS} FROM records WHERE scope = ?
     QUALIFY version = max(version) OVER (PARTITION BY record_id) ORDER BY record_id
@@ -30,6 +27,10 @@ _VERSIONS_OF = f"""
     SELECT {_COLUMNS} FROM records WHERE scope = ? AND record_id IN (SELECT unnest(?))
     ORDER BY record_id, version
 """  # noqa: S608
+# By the id alone: with any other condition beside it, DuckDB does not go by the index.
+_VERSIONS_OF_ONE = f"SELECT {_COLUMNS} FROM records WHERE record_id = ?"  # noqa: S608
+_REMEMBERED = 256  # records
+_ONE_BY_ONE = 4  # ids; one look-up each takes less than one query for all
 
 
 def insert_records(database: Database, records: Sequence[Record]) -> None:
@@ -40,20 +41,52 @@ def insert_records(database: Database, records: Sequence[Record]) -> None:
     database.insert(_INSERT, [_row(record) for record in records])
 
 
-def record_versions(database: Database, scope: str, record_id: str) -> list[Record]:
-    """Return every version of a record, oldest first; empty when there is none."""
-    return [_record(row) for row in database.rows(_VERSIONS, [scope, record_id])]
-
-
 def versions_of_records(
     database: Database, scope: str, ids: Sequence[str]
 ) -> dict[str, list[Record]]:
     """Return the versions, oldest first, of the records among `ids` that exist."""
     found: dict[str, list[Record]] = {}
-    if ids:
-        for row in database.rows(_VERSIONS_OF, [scope, list(ids)]):
-            found.setdefault(row[1], []).append(_record(row))
+    if len(ids) <= _ONE_BY_ONE:
+        for id_ in sorted(set(ids)):
+            own = [row for row in database.rows(_VERSIONS_OF_ONE, [id_]) if row[0] == scope]
+            if own:
+                found[id_] = sorted(map(_record, own), key=lambda record: record.version)
+        return found
+    for row in database.rows(_VERSIONS_OF, [scope, list(ids)]):
+        found.setdefault(row[1], []).append(_record(row))
     return found
+
+
+class Versions:
+    """Reads versions of records, and remembers the last it read until something is written there.
+
+    After a write the index, the maps and the answer all ask for the same few.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._known: dict[tuple[str, str], list[Record]] = {}
+
+    def of(self, scope: str, ids: Sequence[str]) -> dict[str, list[Record]]:
+        """Return the versions, oldest first, of the records among `ids` that exist, by id."""
+        if self._database.is_writing:  # what is read may never be committed
+            return versions_of_records(self._database, scope, ids)
+        with self._database.lock:
+            known = {id_: own for id_ in ids if (own := self._known.get((scope, id_))) is not None}
+            found = versions_of_records(self._database, scope, [i for i in ids if i not in known])
+            if len(found) <= _REMEMBERED:
+                if len(self._known) + len(found) > _REMEMBERED:
+                    self._known.clear()
+                self._known |= {(scope, id_): own for id_, own in found.items()}
+        both = known | found
+        return {id_: list(both[id_]) for id_ in sorted(both)}
+
+    def forget(self, changes: Sequence[Change] | None = None) -> None:
+        """Forget the records that changed, and all when that is not known or some were purged."""
+        for change in changes or ():
+            self._known.pop((change.scope, change.id), None)
+        if changes is None or any(change.what == "purge" for change in changes):
+            self._known.clear()
 
 
 def iterate_heads(database: Database, scope: str) -> Iterator[Record]:

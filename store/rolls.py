@@ -58,7 +58,7 @@ _ROLL = """
            (list_position($precisions, date_precision) - 1)::UTINYINT AS date_precision,
            CASE WHEN phase IS NULL THEN 0 ELSE hash(phase) END::UBIGINT AS phase,
            coalesce(epoch_us(expires_at), $never) AS expires,
-           record_id IN (SELECT src FROM ({links}) WHERE rel = 'quotes') AS sourced
+           record_id IN (SELECT src FROM ({links}) WHERE rel = 'quotes') AS sourced, version
     FROM records WHERE scope = $scope {then}
     QUALIFY version = max(version) OVER (PARTITION BY record_id) ORDER BY record_id
 """
@@ -96,7 +96,9 @@ _NAMES = f"""
 """  # noqa: S608
 _ATTRIBUTES = f"""
     SELECT record_id, json_extract_string(attrs, $paths)
-    FROM ({_STANDING}) WHERE attrs <> '{{{{}}}}' AND list_contains($kinds, kind) ORDER BY record_id
+    FROM ({_STANDING}) WHERE attrs <> '{{{{}}}}' AND list_contains($kinds, kind)
+        AND ($ids IS NULL OR list_contains($ids, record_id))
+    ORDER BY record_id
 """  # noqa: S608
 # Most scopes have no entity that was ever merged, and that is seen without looking for heads.
 _EVER_MERGED = """
@@ -145,7 +147,7 @@ class Rolls:
 
         id (str), kind, layer, status and date_precision (positions in `store.kinds`), salience,
         first and last (days since 1970, or NO_DAY), phase (a number that `phases` names; 0
-        without one), expires (microseconds, or NEVER), sourced (it quotes a capture).
+        without one), expires (microseconds, or NEVER), sourced (it quotes a capture), version.
         """
         query, values = _asked(
             _ROLL, scope, as_of, kinds=list(KINDS), layers=list(LAYERS), statuses=list(STATUSES),
@@ -156,6 +158,10 @@ class Rolls:
     def phases(self, scope: str, as_of: datetime | None = None) -> dict[int, str]:
         """Return the names of all phases, by their number in the roll."""
         return {key: name for name, key in self._rows(_PHASES, scope, as_of)}
+
+    def phase_number(self, name: str) -> int:
+        """Return the number that a phase has in the roll."""
+        return int(self._database.rows("SELECT hash(?::VARCHAR)::UBIGINT", [name])[0][0])
 
     def topic_counts(
         self, scope: str, ids: Sequence[str] | None = None, as_of: datetime | None = None
@@ -185,11 +191,17 @@ class Rolls:
         return [row[0] for row in self._rows(_TOPICAL, scope, as_of, topics=list(topics))]
 
     def attributes(
-        self, scope: str, kinds: Sequence[str], names: Sequence[str], as_of: datetime | None = None
+        self,
+        scope: str,
+        kinds: Sequence[str],
+        names: Sequence[str],
+        as_of: datetime | None = None,
+        *,
+        ids: Sequence[str] | None = None,
     ) -> dict[str, tuple[str | None, ...]]:
-        """Return some attributes of every record of these kinds that has any, by id."""
-        paths = [f"$.{name}" for name in names]
-        rows = self._rows(_ATTRIBUTES, scope, as_of, kinds=list(kinds), paths=paths)
+        """Return some attributes of every record of these kinds, or among `ids`, that has any."""
+        paths, own = [f"$.{name}" for name in names], ids if ids is None else list(ids)
+        rows = self._rows(_ATTRIBUTES, scope, as_of, kinds=list(kinds), paths=paths, ids=own)
         return {id_: tuple(values) for id_, values in rows}
 
     def redirects(self, scope: str, as_of: datetime | None = None) -> dict[str, str]:

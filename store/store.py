@@ -3,7 +3,7 @@
 import json
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,7 @@ class Store(Closable):
                     raise
                 raise unwritable(self.home, error) from error
             self.home_id = self._database.meta("home_id") or ""
+            self._versions = _records.Versions(self._database)
             self.rolls = Rolls(self._database)
             self.checks = Checks(self.home, self._database)
             self.purged = Purged(self._database)
@@ -118,9 +119,11 @@ class Store(Closable):
                 self._session_ends.clear()
                 self._read = {}
                 self._recent.clear()
+                self._versions.forget()
                 raise
             self._known_scopes.add(scope)
             self._recent.extend(changes)
+            self._versions.forget(changes)
             self._watermark.write(self._seq)
             self._read_back(transaction)
             self._database.checkpoint_when_due()
@@ -152,6 +155,12 @@ class Store(Closable):
             raise unreadable(self._database.path)
 
     # Reading
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Let nothing be written while the block reads several things that have to agree."""
+        with self._database.lock:
+            yield
 
     def capture(self, scope: str, capture_id: str) -> Capture | None:
         """Return one capture, or None."""
@@ -190,11 +199,11 @@ class Store(Closable):
 
     def versions(self, scope: str, record_id: str) -> list[Record]:
         """Return every version of a record, oldest first."""
-        return _records.record_versions(self._database, scope, record_id)
+        return self._versions.of(scope, [record_id]).get(record_id, [])
 
     def versions_of(self, scope: str, ids: Sequence[str]) -> dict[str, list[Record]]:
         """Return the versions of the records among `ids` that exist, oldest first."""
-        return _records.versions_of_records(self._database, scope, ids)
+        return self._versions.of(scope, ids)
 
     def iterate_heads(self, scope: str) -> Iterator[Record]:
         """Yield the head of every record of the scope, in id order."""
@@ -204,7 +213,7 @@ class Store(Closable):
         self, scope: str, ids: Sequence[str], *, as_of: datetime | None = None
     ) -> dict[str, Record]:
         """Return the heads of the records among `ids` that exist, or existed at `as_of`."""
-        return _heads.heads_of(self._database, scope, ids, as_of)
+        return _heads.heads_among(self._versions.of(scope, ids), as_of)
 
     def find_heads(
         self,
@@ -260,6 +269,10 @@ class Store(Closable):
     ) -> dict[str, list[Link]]:
         """Return the links that arrive at each of `ids`, at most `most` of each relation."""
         return _links.links_to(self._database, scope, ids, rels=rels, most=most)
+
+    def links_in_order(self, scope: str, ids: Sequence[str]) -> dict[str, list[Link]]:
+        """Return the links that leave each of `ids`, in the order in which they came."""
+        return _links.links_in_order(self._database, scope, ids)
 
     def degrees(self, scope: str, ids: Sequence[str]) -> dict[str, dict[str, dict[str, int]]]:
         """Return for each of `ids` how many links leave ("out") and arrive ("in"), by relation."""

@@ -1,6 +1,10 @@
 """Names of entities: in a question, in whatever script, and in texts."""
 
+from typing import Any
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shiyi.indexer.analyze import terms
 from shiyi.indexer.names import Names, names_of
@@ -79,6 +83,31 @@ def test_an_entity_may_lose_its_names(names: Names) -> None:
     assert names.find("小魚") == []
     assert names.named_by(count_terms(terms("小魚"))[0]) == set()
     assert names.keys_of("fish") == []
+
+
+CARD = st.none() | st.fixed_dictionaries(
+    {
+        "title": st.sampled_from(["小魚", "小魚（貓）", "Fish", "77", "魚"]),
+        "aliases": st.lists(st.sampled_from(["魚魚", "小鱼", "fish", "fishy 2"]), max_size=2),
+    }
+)
+
+
+@given(cards=st.lists(st.tuples(st.sampled_from("abc"), CARD), max_size=12))
+def test_names_follow_their_cards(cards: list[tuple[str, dict[str, Any] | None]]) -> None:
+    """After any changes they are the names of the cards as they are now."""
+    living, fresh = Names(), Names()
+    for entity, card in cards:
+        living.put(entity, card)
+    for entity, card in dict(cards).items():
+        fresh.put(entity, card)
+
+    assert list(living) == list(fresh)
+    assert [living.keys_of(one) for one in "abc"] == [fresh.keys_of(one) for one in "abc"]
+    for text in ("小魚和 fish 的 fishy 2", "魚魚 77 Fish"):
+        keys = count_terms(terms(text))[0]
+        assert living.find(text) == fresh.find(text)
+        assert living.named_by(keys) == fresh.named_by(keys)
 
 
 def test_the_names_of_a_card() -> None:

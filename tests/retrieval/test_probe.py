@@ -183,6 +183,31 @@ def test_short_ids_are_unique_in_the_scope(memory: Memory) -> None:
     assert index.ids_beginning("01ARZ3NDEK") == twins
 
 
+def test_a_short_id_grows_when_another_begins_like_it(memory: Memory) -> None:
+    """What an answer has shortened is still its own after whatever is written next."""
+    first, other, second = (f"01ARZ3NDEKTSV4RRFFQ69G5FA{end}" for end in ("A", "B", "C"))
+    unlike = f"01ARZ3ND{'Z' * 18}"
+
+    def keep(id_: str) -> None:
+        row = Capture(
+            scope="me", capture_id=id_, text=id_, utf8_sha256=text_sha256(id_), recorded_at=NOW
+        )
+        memory.store.write("me", lambda t: {"added": sorted(t.add_captures([row]))})
+
+    def short(id_: str) -> str:
+        return ShortIds(memory.indexes.get("me", vectors=False)).of(id_)
+
+    keep(first)
+    assert short(first) == first[:LEAST_SHORT]
+    keep(unlike)
+    assert (short(first), short(unlike)) == (first[: LEAST_SHORT + 1], unlike[: LEAST_SHORT + 1])
+    keep(second)
+    assert (short(first), short(second)) == (first, second)
+    keep(other)
+    assert [short(one) for one in (first, other, second)] == [first, other, second]
+    assert short(unlike) == unlike[: LEAST_SHORT + 1]
+
+
 def test_odd_questions(memory: Memory) -> None:
     """One without a word is refused as search refuses it; one of emoji is a question."""
     memory.record("one", "One thing.")
