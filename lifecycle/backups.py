@@ -97,7 +97,7 @@ def elsewhere(store: Store) -> list[str]:
 def due(store: Store, days: int, *, now: datetime | None = None) -> str | None:
     """Return a sentence when changes have waited longer than `days` for a backup, else None."""
     last = json.loads(store.note(_LAST) or "null")
-    oldest = store.first_unsaved(last["seq"] if last else 0)
+    oldest = store.past.first_unsaved(last["seq"] if last else 0)
     if oldest is None or (now or datetime.now(UTC)) - oldest < timedelta(days=days):
         return None
     since = f"the last one is of {last['at'][:10]}" if last else "there was none so far"

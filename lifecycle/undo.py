@@ -24,7 +24,7 @@ def moment_of(store: Store, *, time: datetime | None, seq: int | None) -> int:
         raise UsageError("Say to when: a time, or the number of a change.")
     if seq is None:
         assert time is not None
-        return store.seq_at(time)
+        return store.past.seq_at(time)
     if not 0 <= seq <= store.last_seq:
         raise UsageError(f"A change is a number from 0 to {store.last_seq}.")
     return seq
@@ -42,8 +42,8 @@ def undo(
     said = reason or f"undo to change {seq}"
 
     def act(transaction: Transaction) -> dict[str, Any]:
-        then = store.versions_at(scope, seq)
-        touched = store.records_since(scope, seq)
+        then = store.past.versions_at(scope, seq)
+        touched = store.past.records_since(scope, seq)
         heads = store.heads(scope, touched)
         versions = store.versions_of(scope, [id_ for id_ in touched if id_ in then])
         made, counts = [], {"restored": 0, "archived": 0}

@@ -18,7 +18,7 @@ from shiyi.store.rolls import NO_DAY
 
 _LEAST_COST = 9  # tokens of the shortest line with an id and a title
 _MOST_DIGITS = 24
-_DIGITS = 12  # of a cursor, before the number of items that it goes on after
+_DIGITS = 8  # of a cursor, before the number of items that it goes on after
 _BESIDE = 100  # records before, and after, the one that is walked from
 _UNDATED = "It has no date, so nothing lies before or after it."
 

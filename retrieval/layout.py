@@ -62,12 +62,14 @@ class Section:
 class Frame:
     """What stands around the sections: plain fields before them, those that are None left out.
 
-    request names the request without its budget and cursor, see `fingerprint_of`.
+    request names the request without its budget and cursor, see `fingerprint_of`. mark is what a
+    cursor ends with, for who gives it and takes it off.
     """
 
     format: Format
     fields: Mapping[str, Any] = field(default_factory=dict)
     request: str = ""
+    mark: str = ""
 
 
 class Left(BaseModel):

@@ -66,12 +66,31 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """How an answer is asked for."""
+    """How an answer is asked for. mark: of the change as of which its cursor goes on."""
 
     budget: int
     format: Format = "json"
     resume: str | None = None
     request: str = ""
+    mark: str = ""
+
+
+def mark_of(seq: int) -> str:
+    """Return what a cursor ends with that goes on as of a change: its number, and its length."""
+    digits = str(seq)
+    return f"{digits}{len(digits)}" if len(digits) < 10 else "0"  # noqa: PLR2004 - one digit
+
+
+def read_cursor(cursor: str | None) -> tuple[str | None, int | None]:
+    """Return a cursor without its mark, and the change that it names.
+
+    What is none is returned as it is, and refused by who packs.
+    """
+    if not cursor or not cursor.isascii() or not cursor.isdigit():
+        return cursor, None
+    length = int(cursor[-1])
+    seq = cursor[-1 - length : -1]
+    return cursor[: -1 - length], int(seq) if seq else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +167,7 @@ def pack_groups(
         for group in groups
     ]
     said = notes_section(notes, page.format)
-    frame = Frame(format=page.format, fields=fields, request=page.request)
+    frame = Frame(format=page.format, fields=fields, request=page.request, mark=page.mark)
     packed = pack_sections(
         [said, *sections], page.budget, counter, frame, resume=page.resume, order=order
     )

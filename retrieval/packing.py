@@ -59,7 +59,7 @@ __all__ = [
 Order = Literal["value", "top"]
 _NOTE = 10.0  # a note is said before anything else
 _NOTE_LENGTH = 60  # characters of a note that does not fit
-_DIGITS = 12  # of a cursor, for the request that it belongs to
+_DIGITS = 8  # of a cursor, for the request that it belongs to
 _MAX_DIGITS = 24
 _UNPARTED = 2  # tokens by which the last item of a list may cost more without its comma
 
@@ -131,7 +131,7 @@ def pack_sections(
         raise UsageError(
             "What comes next does not fit the budget; give a larger one, or read it by its id."
         )
-    left = _left(sections, forms, before, f"{owner}{skipped + len(forms)}")
+    left = _left(sections, forms, before, f"{owner}{skipped + len(forms)}{frame.mark}")
     return _written(sections, forms, left, costs, frame)
 
 
@@ -342,7 +342,8 @@ def _written(
 def _overhead(sections: Sequence[Section], budget: int, counter: TokenCounter, frame: Frame) -> int:
     """Return what an answer costs besides its sections, at the most."""
     most = {section.name: _nines(len(section.items)) for section in sections}
-    cursor = "9" * (_DIGITS + len(str(sum(len(section.items) for section in sections))))
+    digits = _DIGITS + len(str(sum(len(section.items) for section in sections)))
+    cursor = f"{'9' * digits}{frame.mark}"
     all_left = Left(omitted=most, stepped_down=most, resume=cursor)
     tails = [tail_of(left, counter.name, _nines(budget), frame) for left in (all_left, Left())]
     return counter.count(head_of(frame)) + max(map(counter.count, tails))

@@ -32,8 +32,18 @@ class Standings:
         self._store = store
         self._kept: dict[tuple[str, datetime | None], Standing] = {}
 
-    def at(self, scope: str, *, as_of: datetime | None = None, now: datetime) -> Standing:
-        """Return the records of a scope as they stand, or stood as of a time."""
+    def at(
+        self,
+        scope: str,
+        *,
+        as_of: datetime | None = None,
+        now: datetime,
+        seen: datetime | None = None,
+    ) -> Standing:
+        """Return the records of a scope as they stand, or stood as of a time.
+
+        What has expired, and what is due, is so as of that time, or else when it is `seen`.
+        """
         with self._store.still():
             kept = self._kept.pop((scope, as_of), None)
             standing = None if kept is None else self._followed(kept)
@@ -42,7 +52,16 @@ class Standings:
             self._kept[scope, as_of] = standing
             while len(self._kept) > _AT_ONCE:
                 del self._kept[next(iter(self._kept))]
-        return replace(standing, moment=as_of or now)
+        return replace(standing, moment=seen or as_of or now)
+
+    def went_on(self, scope: str, seq: int) -> datetime | None:
+        """Return the time of a change, if anything that maps show was written since, or None."""
+        if seq >= self._store.last_seq:
+            return None
+        changes = self._store.changes_since(scope, seq)
+        if not any(one.what in SEARCHED or one.what == "purge" for one in changes):
+            return None
+        return self._store.past.time_of(seq)
 
     def once(
         self, standing: Standing, name: str, read: Callable[[], T], follow: Follow[T] | None = None
@@ -145,7 +164,7 @@ class Standings:
 
         So it is with what was taken in with the times that it had, and when that time is to come.
         """
-        as_of, first = kept.as_of, self._store.first_unsaved(kept.seq)
+        as_of, first = kept.as_of, self._store.past.first_unsaved(kept.seq)
         assert as_of is not None
         versions = self._store.versions_of(kept.scope, sorted(records))
         known = _known(kept, versions)

@@ -20,11 +20,12 @@ from shiyi.store import records as _records
 from shiyi.store import repeats as _repeats
 from shiyi.store.attachments import Attachments
 from shiyi.store.checks import Checks
-from shiyi.store.database import Database, naive, utc
+from shiyi.store.database import Database, naive
 from shiyi.store.faults import unreadable, unwritable
 from shiyi.store.heads import HeadFilter, Phase
 from shiyi.store.home import prepare_home
 from shiyi.store.lease import Lease
+from shiyi.store.past import Past
 from shiyi.store.purge import Purged
 from shiyi.store.rolls import Rolls
 from shiyi.store.rows import Capture, Change, Feedback, Link, Record, encode_json
@@ -69,6 +70,7 @@ class Store(Closable):
             self.home_id = self._database.meta("home_id") or ""
             self._versions = _records.Versions(self._database)
             self.rolls = Rolls(self._database)
+            self.past = Past(self._database)
             self.checks = Checks(self.home, self._database)
             self.purged = Purged(self._database)
             self.snapshots = Snapshots(self._database)
@@ -335,27 +337,6 @@ class Store(Closable):
                 self._seq = max([found, *(tail["expected"] for tail in self.lost_tails())])
             return self._seq
 
-    def seq_at(self, moment: datetime) -> int:
-        """Return the number of the last change that was made by then; 0 when there was none."""
-        query = "SELECT coalesce(max(seq), 0) FROM changes WHERE changed_at <= ?"
-        return int(self._database.rows(query, [naive(moment)])[0][0])
-
-    def versions_at(self, scope: str, seq: int) -> dict[str, int]:
-        """Return the version that each record of a scope had after change `seq`."""
-        query = """
-            SELECT id, max(version) FROM changes
-            WHERE scope = ? AND what = 'record' AND seq <= ? GROUP BY id
-        """
-        return dict(self._database.rows(query, [scope, seq]))
-
-    def records_since(self, scope: str, seq: int) -> list[str]:
-        """Return the records that have a version from after change `seq`."""
-        query = """
-            SELECT DISTINCT id FROM changes
-            WHERE scope = ? AND what = 'record' AND seq > ? ORDER BY id
-        """
-        return [row[0] for row in self._database.rows(query, [scope, seq])]
-
     def holds(self, seq: int) -> bool:
         """Tell whether what was built from the changes up to `seq` still describes this home.
 
@@ -383,12 +364,6 @@ class Store(Closable):
         """Note something about the home itself; it is no change of anything kept."""
         with self._database.lock, self._database.transaction():
             self._database.set_meta(name, value)
-
-    def first_unsaved(self, seq: int) -> datetime | None:
-        """Return when the oldest change after `seq` was made, or None."""
-        query = "SELECT min(changed_at) FROM changes WHERE seq > ?"
-        found = self._database.rows(query, [seq])[0][0]
-        return None if found is None else utc(found)
 
     def lost_tails(self) -> list[dict[str, int]]:
         """Return the losses noticed so far, each with the sequence expected and the one found."""

@@ -14,7 +14,7 @@ from shiyi.retrieval.asof import Mask, days_of, parse_as_of
 from shiyi.retrieval.catalog import Walk, catalog, recall
 from shiyi.retrieval.domain import find_domain
 from shiyi.retrieval.leaning import Lean, lean_by_search, lean_by_words
-from shiyi.retrieval.listing import Page
+from shiyi.retrieval.listing import Page, mark_of, read_cursor
 from shiyi.retrieval.maps import Desk, routing, survey
 from shiyi.retrieval.packing import fingerprint_of
 from shiyi.retrieval.query import Query
@@ -120,8 +120,13 @@ def _desk(session: Session, scope: str, request: _Asked, trace: Tracer) -> Desk:
     now = parse_timestamp(request.now) if request.now else datetime.now(UTC).astimezone()
     as_of = parse_as_of(request.as_of) if request.as_of else None
     missing = session.notes_on(scope)
+    resume, made_at = read_cursor(request.resume)
     with trace.stage("roll"):
-        standing = session.standings.at(scope, as_of=as_of, now=now)
+        standings, seen = session.standings, None
+        if as_of is None and made_at is not None:
+            as_of = standings.went_on(scope, made_at)
+            seen = now if as_of else None
+        standing = standings.at(scope, as_of=as_of, now=now, seen=seen)
         window = parse_window(request.window, standing, now) if request.window else None
     # Without a given time the same cursor goes on whenever it is used on the same day.
     plain = request.model_dump(
@@ -129,14 +134,15 @@ def _desk(session: Session, scope: str, request: _Asked, trace: Tracer) -> Desk:
     )
     return Desk(
         store=session.store,
-        standings=session.standings,
+        standings=standings,
         standing=standing,
         counter=get_counter(session.settings.tokens),
         page=Page(
             budget=request.budget,
             format=request.format,
-            resume=request.resume,
+            resume=resume,
             request=fingerprint_of(type(request).__name__, scope, plain),
+            mark=mark_of(standing.seq if made_at is None else made_at),
         ),
         short=ShortIds(session.indexes.get(scope, vectors=False)).of,
         trace=trace,

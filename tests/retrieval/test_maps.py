@@ -1,8 +1,10 @@
 """Maps: inside the budget, monotone, without words of captures, each scope for itself."""
 
 import json
-from collections.abc import Iterator
-from datetime import date, timedelta
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from shiyi.core.errors import NotFoundError, UsageError
 from shiyi.core.ids import derived_id
 from shiyi.models.tokens import get_counter
+from shiyi.service.invoke import invoke
 from tests.examples import few
 from tests.retrieval.mapping import Archive
 
@@ -144,6 +147,58 @@ def test_json_and_typed_answers_say_the_same(archive: Archive, operation: str, b
         assert parsed.get(name, []) == typed
     assert parsed["tokens"] == found.tokens
     assert parsed["truncated"] == found.truncated.model_dump()
+
+
+def pages_of(archive: Archive, operation: str, between: Callable[[int], object]) -> list[str]:
+    """Read a map page by page and do something between two pages; return what was shown."""
+    values, seen, resume = asked(operation, None), list[str](), None
+    for number in count():
+        page = archive.ask(operation, budget=900, resume=resume, **values)
+        assert page.tokens <= 900
+        assert (page.as_of is None) == (number == 0)
+        seen += [one.id for name in SECTIONS for one in getattr(page, name, [])]
+        resume = page.truncated.resume
+        if resume is None:
+            return seen
+        between(number)
+    raise AssertionError
+
+
+@pytest.mark.parametrize("operation", MAPS)
+def test_a_cursor_goes_on_while_others_write(tmp_path: Path, operation: str) -> None:
+    """It shows what was there when the first page was, once, whatever comes in between."""
+    archive = Archive(tmp_path / "home")
+    fill(archive, "me", MARKER, 64)
+    quiet = archive.ask(operation, budget=1_000_000, **asked(operation, None))
+    there = [one.id for name in SECTIONS for one in getattr(quiet, name, [])]
+
+    def write(number: int) -> None:
+        row = {"kind": KINDS[number % len(KINDS)], "at": datetime.now(UTC)}
+        archive.record(f"new{number}", date_start=date(2018, 1, 1), **row)
+        archive.record("r8", version=number + 2, title=f"改成{number}", salience=100, **row)
+        archive.links(("r5", "mentions", f"new{number}"))
+
+    seen = pages_of(archive, operation, write)
+
+    assert sorted(seen) == sorted(there)
+    archive.close()
+
+
+def test_a_cursor_is_refused_when_its_time_cannot_be_shown(tmp_path: Path) -> None:
+    """What was purged was there then and is no more; a query leans by what stands today."""
+    archive = Archive(tmp_path / "home")
+    fill(archive, "me", MARKER, 64)
+    first = archive.ask("catalog", budget=300).truncated.resume
+    leaning = archive.ask("survey", budget=300, query="下雨").truncated.resume
+    archive.record("new", title="下雨 下雨", salience=100, at=datetime.now(UTC))
+
+    with pytest.raises(UsageError, match="has changed since"):
+        archive.ask("survey", budget=300, query="下雨", resume=leaning)
+    assert archive.ask("catalog", budget=300, resume=first).records
+    invoke(archive.session, "purge", {"ids": [derived_id("me", "r1")], "confirm": True}, scope="me")
+    with pytest.raises(UsageError, match="has changed since"):
+        archive.ask("catalog", budget=300, resume=first)
+    archive.close()
 
 
 @pytest.mark.parametrize("operation", MAPS)
@@ -329,7 +384,8 @@ def test_nothing_yet_and_nowhere(archive: Archive, tmp_path: Any) -> None:
         {"budget": 0}, {"budget": 199}, {"budget": "much"}, {"budget": 10**9},
         {"window": "2025-08:2025-03"}, {"window": "2025-08..2025-03"}, {"window": ":"},
         {"window": "2025-13"}, {"window": "no such phase"}, {"as_of": "soon"}, {"now": "later"},
-        {"resume": "123456789012"}, {"resume": "x"}, {"resume": "9" * 5000}, {"format": "html"},
+        {"resume": "123456789012"}, {"resume": "x"}, {"resume": "0"}, {"resume": "9"},
+        {"resume": "9" * 5000}, {"format": "html"},
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("operation", MAPS)
