@@ -10,6 +10,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from shiyi.core.errors import UsageError
+from shiyi.lifecycle.write import LOOSE
 from shiyi.retrieval.when import may_have_times, read_times
 from shiyi.store import Capture
 
@@ -19,11 +20,11 @@ _ABOUT = timedelta(days=1)  # where the clock of the words is in another zone
 def basis_of(
     columns: Mapping[str, Any], asked: str | None, captures: Sequence[Capture]
 ) -> tuple[str, list[str]]:
-    """Return how the date of a new record is known, and what is doubtful about it.
+    """Return how the date of a record is known, and what is doubtful about it.
 
-    Asked nothing, it is `stated` when the words behind the record name that time, `source` when
-    they were written then, else `inferred`. What is asked is checked against the words, whole
-    captures of them, for nobody quotes the time with every span.
+    Asked nothing, it is `stated` when the words behind the record name that time as exactly,
+    `source` when they were written then, else `inferred`. What is asked is checked against the
+    words, whole captures of them, for nobody quotes the time with every span.
 
     Raises UsageError for `stated` without a time word in them, and for `source` when they were
     written on other days and name no time either.
@@ -37,9 +38,9 @@ def basis_of(
         for reading in read_times(one.text, one.captured_at or one.recorded_at)
     ]
     fits = any(reading.covers(first, last) > 0 for reading in read)
+    loose = columns["date_precision"] in LOOSE
+    exact = fits and (loose or any(reading.states(first, last) for reading in read))
     then = any(_written_about(one, first, last) for one in captures)
-    if asked is None:
-        return "stated" if fits else "source" if then else "inferred", []
     if asked == "stated" and not named:
         raise UsageError(
             "The words that are quoted name no time, so they do not state the date; give "
@@ -50,8 +51,14 @@ def basis_of(
             "The words that are quoted were written on another day and name no time; give "
             "date-basis inferred, or quote the source that has the date."
         )
-    doubtful = asked == "stated" and read and not fits
-    return asked, ["The words name another time than this date; look again."] if doubtful else []
+    basis = asked or ("stated" if exact else "source" if then else "inferred")
+    if basis == "source" or not read:
+        return basis, []
+    if not fits:
+        return basis, ["The words name another time than this date; look again."]
+    if basis == "stated" and not exact:
+        return basis, ["The date is more exact than the words; write it as they say it."]
+    return basis, []
 
 
 def _written_about(capture: Capture, first: date, last: date) -> bool:

@@ -8,6 +8,7 @@ from shiyi.core.errors import ConflictError
 from shiyi.core.ids import check_turn, new_id
 from shiyi.core.text import check_text, text_sha256
 from shiyi.lifecycle.claims import said_again
+from shiyi.lifecycle.dates import basis_of
 from shiyi.lifecycle.fitting import check_attrs_said, check_new
 from shiyi.lifecycle.gate import judge
 from shiyi.lifecycle.held import kept_before
@@ -65,9 +66,10 @@ def remember(
         closed = closing_of(entries, kept.capture_id)
         record_id = closed.records[0] if closed and closed.records else None
         if closed is None or (derive and record_id is None):
-            record = _derived(kept, statement, transaction) if derive else None
-            record_id = record.record_id if record else None
-            warnings = said_again(store, record) if record else []
+            if derive:
+                record, warnings = _derived(kept, statement, transaction)
+                record_id = record.record_id
+                warnings += said_again(store, record)
             steps.append(_closing(kept, turn, record_id, words_only=words_only))
         elif statement:
             raise ConflictError(
@@ -97,8 +99,10 @@ def _closing(capture: Capture, turn: str, record_id: str | None, *, words_only: 
     )
 
 
-def _derived(capture: Capture, statement: Mapping[str, Any], transaction: Transaction) -> Record:
-    """Add the record that quotes a capture as a whole."""
+def _derived(
+    capture: Capture, statement: Mapping[str, Any], transaction: Transaction
+) -> tuple[Record, list[str]]:
+    """Add the record that quotes a capture as a whole; return it and what is doubtful in it."""
     given = record_fields(statement)
     made = {
         "kind": "fact",
@@ -108,6 +112,10 @@ def _derived(capture: Capture, statement: Mapping[str, Any], transaction: Transa
     check_attrs_said(given.get("attrs", {}))
     record = new_record(capture.scope, {**made, **given}, transaction)
     check_new(record)
+    warnings: list[str] = []
+    if record.date_start is not None:
+        basis, warnings = basis_of(given, None, [capture])
+        record = replace(record, date_basis=basis)
     quote = Link(
         scope=record.scope,
         src=record.record_id,
@@ -118,7 +126,7 @@ def _derived(capture: Capture, statement: Mapping[str, Any], transaction: Transa
     )
     transaction.add_records([record])
     transaction.add_links([quote])
-    return record
+    return record, warnings
 
 
 def _plain(words: Words) -> list[Any]:

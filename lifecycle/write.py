@@ -23,7 +23,7 @@ _CLAUSE = re.compile(r"[。！？!?…\n；;，,]|\.\s")
 _CLEARABLE = frozenset({"detail", "phase"})
 _DATE = ("date", "date_precision", "date_basis")
 _READ_APART = frozenset({*_DATE, "salience", "level"})
-_LOOSE = frozenset({"phase", "relative"})  # how a date may be known less exactly than written
+LOOSE = frozenset({"phase", "relative"})  # how a date may be known less exactly than written
 _NO_DATE: dict[str, Any] = {
     "date_start": None, "date_end": None, "date_precision": "unknown", "date_basis": "unknown",
 }  # fmt: skip
@@ -117,7 +117,7 @@ def _date_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _dated(text: str, precision: str | None, basis: str | None) -> dict[str, Any]:
     """Return the columns of a date, as precise as it is written or, when asked, less."""
     start, end, written = parse_day_range(text)
-    if precision not in {None, written, *_LOOSE}:
+    if precision not in {None, written, *LOOSE}:
         raise UsageError(
             f"The date is written as a {written}, so its precision is {written}, or phase or "
             "relative when it is known less exactly; write the date as exactly as it is known."

@@ -1,7 +1,7 @@
 """What a time word means."""
 
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 
 from shiyi.retrieval.when.rules import Rule
 from shiyi.retrieval.when.spans import Interval
@@ -47,6 +47,15 @@ class Reading:
             _fit(one, first, last) for one in (*others, *self._other_years(first, last))
         ]
         return max(_fit(best, first, last), _ALTERNATIVE * max(alternatives, default=0.0))
+
+    def states(self, first: date, last: date) -> bool:
+        """Tell whether the words say as much as that: one reading lies inside these days."""
+        after = last + timedelta(days=1) if last < date.max else date.max
+        return any(
+            (one.first is None or first <= one.first) and (one.last is None or one.last <= after)
+            for one in (*self.intervals, *self._other_years(first, last))
+            if _fit(one, first, last)
+        )
 
     def _other_years(self, first: date, last: date) -> list[Interval]:
         if self.again is None or last.year - first.year > _WIDEST:

@@ -28,6 +28,8 @@ def words(scope: shiyi.Scope, text: str, said_at: str | None = "2024-05-06") -> 
     ("text", "date", "basis"),
     [
         ("去年三月我搬家了", "2023-03", "stated"),
+        ("去年三月我搬家了", "2023-03-05", "inferred"),
+        ("去年三月五日我搬家了", "2023-03", "stated"),
         ("我今天搬家了", "2024-05-06", "stated"),
         ("我搬家了", "2024-05-06", "source"),
         ("我搬家了", "2019", "inferred"),
@@ -47,6 +49,10 @@ def test_how_a_date_is_known_is_read_from_the_words(
     assert (record.date_basis, capture.captured_at) == (basis, "2024-05-06T00:00:00+00:00")
     assert record.date_start is not None
     assert record.created_at[:10] not in {record.date_start, "2024-05-06"}
+    told = me.remember(f"{text}！", said_at="2024-05-06", date=date)
+    kept = me.show(told.record_id or "").record
+    assert kept is not None
+    assert (kept.date_start, kept.date_basis) == (record.date_start, basis)
 
 
 def test_a_date_that_the_words_cannot_bear_is_refused(me: shiyi.Scope) -> None:
@@ -69,7 +75,11 @@ def test_a_date_that_the_words_cannot_bear_is_refused(me: shiyi.Scope) -> None:
         add(me, date_basis="inferred")
     assert at(plain, date_basis="inferred", date_precision="phase").warnings == []
     assert at(vague, date_basis="stated").warnings == []
-    assert "another time" in at(other, "2019-08", date_basis="stated").warnings[0]
+    for basis in ("stated", "inferred", None):
+        assert "another time" in at(other, "2019-08", date_basis=basis).warnings[0]
+    assert "more exact" in at(other, "2019-03-05", date_basis="stated").warnings[0]
+    assert at(other, "2019-03-05", date_basis="stated", date_precision="relative").warnings == []
+    assert "another time" in me.remember("三月搬的家", date="2019-08").warnings[0]
     assert at(plain, "2024-05-06", date_basis="source").warnings == []
 
 

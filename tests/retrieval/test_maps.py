@@ -173,7 +173,7 @@ def test_a_cursor_goes_on_while_others_write(tmp_path: Path, operation: str) -> 
     there = [one.id for name in SECTIONS for one in getattr(quiet, name, [])]
 
     def write(number: int) -> None:
-        row = {"kind": KINDS[number % len(KINDS)], "at": datetime.now(UTC)}
+        row: dict[str, Any] = {"kind": KINDS[number % len(KINDS)], "at": datetime.now(UTC)}
         archive.record(f"new{number}", date_start=date(2018, 1, 1), **row)
         archive.record("r8", version=number + 2, title=f"改成{number}", salience=100, **row)
         archive.links(("r5", "mentions", f"new{number}"))
