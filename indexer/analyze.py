@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from shiyi.indexer.fold import Folded, fold, is_traditional, to_mainland_words
+from shiyi.indexer.fold import Folded, fold, forget_texts, is_traditional, to_mainland_words
 from shiyi.indexer.lexicon import segmenter, stemmer, stop_words
 
 VERSION = 4
@@ -229,6 +229,12 @@ def term_key(term: str) -> int:
     """Return the 64 bits by which the index knows a term (BLAKE2b)."""
     digest = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little")
+
+
+def forget_words() -> None:
+    """Empty what this process remembers of the texts that it analysed."""
+    term_key.cache_clear()
+    forget_texts()
 
 
 @contextmanager

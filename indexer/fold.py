@@ -120,6 +120,11 @@ def _convert(name: str, text: str) -> str:
     return converted
 
 
+def forget_texts() -> None:
+    """Forget the last texts that were converted."""
+    _convert.cache_clear()
+
+
 @cache
 def _converter(name: str) -> opencc.OpenCC:
     return opencc.OpenCC(name)

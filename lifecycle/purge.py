@@ -16,11 +16,13 @@ from typing import Any
 from shiyi.core.errors import HomeError, HomeUnwritableError, NotFoundError
 from shiyi.core.ids import is_id
 from shiyi.core.text import visible
+from shiyi.indexer.analyze import forget_words
 from shiyi.indexer.documents import documents_of_captures, record_document
 from shiyi.indexer.embeddings import forget_passages, passage_key
 from shiyi.indexer.generation import scope_directory
 from shiyi.lifecycle.backup import back_up, managed_backups
 from shiyi.lifecycle.backups import elsewhere, remove, sweep
+from shiyi.lifecycle.echoes import Echoes
 from shiyi.lifecycle.validate import PENDING
 from shiyi.store import Capture, Record, Store, Transaction, encode_json
 from shiyi.store.attachments import attachment_path
@@ -29,7 +31,6 @@ from shiyi.store.traces import Traces
 
 _REASON = "Words that it quoted were purged."
 _CORRECTING = ("supersedes", "contradicts", "redirects_to", "merged_into")
-_LEAST_SHARED = 8  # characters in a row, by which a record repeats words
 _EXPORTS = "Exports and copies of this home, and what a model was shown, are out of reach."
 _DISK = (
     "The disk may hold the old bytes until it writes over them: in a file system's snapshots and "
@@ -42,9 +43,10 @@ _DISK = (
 class Plan:
     """What a purge does.
 
-    quoting: records that stay and lose a quote; repeating: records that stay and, in any version,
-    repeat what goes, of those that quote it, correct it or were corrected by it. sources: captures
-    that stay and are quoted by records that go. beside: what was read from an attachment that
+    quoting: records that stay and lose a quote; repeating: what stays and repeats what goes: in any
+    version, of those that quote it, correct it or were corrected by it; in its reason, of all
+    records; and captures that feedback quotes. sources: captures that stay and are quoted by
+    records that go. beside: what was read from an attachment that
     goes, and the attachment that words which go were read from. gone: ids that were purged before.
     """
 
@@ -54,6 +56,7 @@ class Plan:
     sources: tuple[str, ...]
     beside: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+    echoes: Echoes = field(default_factory=lambda: Echoes(()), repr=False)
 
 
 @dataclass(slots=True)
@@ -90,12 +93,15 @@ def plan_purge(store: Store, scope: str, ids: Sequence[str], *, with_records: bo
         own = store.versions_of(scope, sorted(records))
     heads = store.heads(scope, sorted(quoting))
     texts = [capture.text for capture in captures.values()]
-    texts += [_words_of(version) for versions in own.values() for version in versions]
+    for version in (one for versions in own.values() for one in versions):
+        texts += [_words_of(version), version.title, version.gist, version.detail or ""]
+    echoes = Echoes(texts)
     near = set(heads) | (_corrections(store, scope, sorted(records)) - records)
-    repeating = [
+    repeating = {
         id_ for id_, versions in store.versions_of(scope, sorted(near)).items()
-        if any(_repeats(version, texts) for version in versions)
-    ]  # fmt: skip
+        if any(echoes.repeats(f"{_words_of(one)}\n{one.reason or ''}") for one in versions)
+    }  # fmt: skip
+    repeating |= _telling(store, scope, echoes) - records - captures.keys()
     quoted = store.links_from(scope, sorted(records), rels=["quotes"])
     sources = {link.dst for found in quoted.values() for link in found} - captures.keys()
     beside = _beside(store, scope, captures.values(), files) - captures.keys() - files.keys()
@@ -106,7 +112,7 @@ def plan_purge(store: Store, scope: str, ids: Sequence[str], *, with_records: bo
     )  # fmt: skip
     return Plan(
         doomed, tuple(sorted(heads)), tuple(sorted(repeating)), tuple(sorted(sources)),
-        tuple(sorted(beside)), tuple(sorted(gone)),
+        tuple(sorted(beside)), tuple(sorted(gone)), echoes,
     )  # fmt: skip
 
 
@@ -132,6 +138,7 @@ def finish(store: Store, traces: Traces, backups: Path, done: Purge) -> bool:
         return False
     todo = json.loads(noted)
     try:
+        forget_words()
         for scope in todo["scopes"]:
             done.traces += traces.forget(scope)
             shutil.rmtree(scope_directory(store.home, scope), ignore_errors=True)
@@ -170,7 +177,7 @@ def _delete(store: Store, scope: str, plan: Plan) -> None:
             )
             for head in store.heads(scope, list(plan.quoting)).values()
         ]  # fmt: skip
-        transaction.purge(plan.doomed)
+        transaction.purge(plan.doomed, plan.echoes.tells)
         transaction.add_records(marked)
         transaction.note(PENDING, encode_json(todo))
         return {"purged": len(plan.doomed.ids)}
@@ -216,10 +223,7 @@ def _replace_backups(store: Store, directory: Path) -> list[str]:
 def _left(store: Store, plan: Plan) -> Iterable[str]:
     doomed = plan.doomed
     if plan.repeating:
-        yield (
-            f"Records repeat its words in their own: {', '.join(plan.repeating)}. Purge them too, "
-            "by id."
-        )
+        yield (f"What stays repeats its words: {', '.join(plan.repeating)}. Purge it too, by id.")
     if plan.beside:
         yield (
             f"What it was read from, or what was read from it, is still kept: "
@@ -238,6 +242,14 @@ def _left(store: Store, plan: Plan) -> Iterable[str]:
     if places:
         yield f"Backups that were written elsewhere still hold it: {', '.join(places)}."
     yield from (_EXPORTS, _DISK)
+
+
+def _telling(store: Store, scope: str, echoes: Echoes) -> set[str]:
+    """Return the records whose reasons tell of what goes, and words in feedback that do."""
+    found = {id_ for id_, reason in store.purged.reasons(scope) if echoes.tells(reason)}
+    quoted = sorted({one.capture_id for one in store.iterate_feedback(scope)})
+    said = store.captures(scope, quoted).items()
+    return found | {id_ for id_, capture in said if echoes.tells(capture.text)}
 
 
 def _corrections(store: Store, scope: str, records: Sequence[str]) -> set[str]:
@@ -271,14 +283,3 @@ def _texts_in(value: Any) -> Iterator[str]:
     elif isinstance(value, Mapping | Sequence):
         for one in value.values() if isinstance(value, Mapping) else value:
             yield from _texts_in(one)
-
-
-def _repeats(version: Record, texts: Sequence[str]) -> bool:
-    """Tell whether the words of a record share a run of characters with a text."""
-    own = f"{_words_of(version)}\n{version.reason or ''}"
-    runs = {own[i : i + _LEAST_SHARED] for i in range(len(own) - _LEAST_SHARED + 1)}
-    return any(
-        text[i : i + _LEAST_SHARED] in runs
-        for text in texts
-        for i in range(max(1, len(text) - _LEAST_SHARED + 1))
-    ) or any(text.strip() and text.strip() in own for text in texts)

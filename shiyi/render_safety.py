@@ -55,7 +55,7 @@ def render_purge(answer: PurgeResult) -> str:
         for id_ in answer.quoting
     ]
     quoting += [
-        f"  record {id_} stays and repeats its words"
+        f"  {id_} stays and repeats its words"
         for id_ in answer.repeating
         if id_ not in answer.quoting
     ]

@@ -3,7 +3,7 @@
 What is deleted still lies in the file until `Database.rebuild` has copied the rest into another.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,7 +26,7 @@ _DELETIONS = (
     """,
     # Why no record was needed is told in words about the records that were found.
     """
-    UPDATE ledger SET reason = 'What this spoke of was purged.'
+    UPDATE ledger SET reason = $instead
     WHERE scope = $scope AND reason IS NOT NULL AND list_has_any(records, $ids)
     """,
     "DELETE FROM corrected WHERE scope = $scope AND list_contains($ids, record_id)",
@@ -56,6 +56,12 @@ _DELETIONS = (
         AND what IN ('capture', 'record', 'attachment')
     """,
 )
+_SPOKEN = "What this spoke of was purged."
+# Where reasons and notes stand in words, and what stands there instead.
+_TOLD = (
+    ("ledger", "reason", _SPOKEN), ("feedback", "note", _SPOKEN), ("links", "attrs", "{}"),
+    ("unlinked", "attrs", "{}"),
+)  # fmt: skip
 # The name of a turn is anybody's choice, so it goes with the last that bore it.
 _UNNAME_TURNS = """
     UPDATE changes SET id = '' WHERE scope = $scope AND what = 'turn' AND id NOT IN (
@@ -86,13 +92,27 @@ class Doomed:
         return [*self.captures, *self.records, *self.attachments]
 
 
-def delete(database: Database, scope: str, doomed: Doomed, now: datetime) -> None:
-    """Delete all rows about what is doomed and put up the tombstones; inside a transaction."""
+def delete(
+    database: Database, scope: str, doomed: Doomed, now: datetime, tells: Callable[[str], bool]
+) -> None:
+    """Delete all rows about what is doomed and put up the tombstones; inside a transaction.
+
+    tells: whether a reason or a note of something else tells of it; then it goes as well.
+    """
     unlink.remove(database, unlink.links_at(database, scope, doomed.ids))
-    values = {"scope": scope, "ids": doomed.ids, "named": [*doomed.ids, *doomed.hashes]}
+    values = {
+        "scope": scope, "ids": doomed.ids, "named": [*doomed.ids, *doomed.hashes],
+        "instead": _SPOKEN,
+    }  # fmt: skip
     for statement in _DELETIONS:
         used = {name: value for name, value in values.items() if f"${name}" in statement}
         database.rows(statement, used)
+    for table, column, instead in _TOLD:
+        query = f"SELECT rowid, {column} FROM {table} WHERE scope = ? AND {column} IS NOT NULL"  # noqa: S608
+        telling = [row for row, text in database.rows(query, [scope]) if tells(text)]
+        query = f"UPDATE {table} SET {column} = ? WHERE list_contains(?, rowid)"  # noqa: S608
+        if telling:
+            database.rows(query, [instead, telling])
     query = "DELETE FROM receipts WHERE scope = ? AND list_contains(?, utf8_sha256)"
     database.rows(query, [scope, list(doomed.hashes)])
     database.rows(_UNNAME_TURNS, {"scope": scope})
@@ -109,6 +129,11 @@ class Purged:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    def reasons(self, scope: str) -> list[tuple[str, str]]:
+        """Return the records of a scope with the reasons of their versions."""
+        query = "SELECT record_id, reason FROM records WHERE scope = ? AND reason IS NOT NULL"
+        return [(id_, reason) for id_, reason in self._database.rows(query, [scope])]
 
     def among(self, scope: str, ids: Sequence[str]) -> AbstractSet[str]:
         """Return those of `ids` that were purged."""

@@ -108,9 +108,12 @@ class Transaction:
         """Note what was corrected, as (SHA-256 of its folded words, record), to know it again."""
         _corrected.insert_corrected(self._database, self.scope, claims)
 
-    def purge(self, doomed: _purge.Doomed) -> None:
-        """Delete everything about what is doomed, and put up tombstones."""
-        _purge.delete(self._database, self.scope, doomed, self.now)
+    def purge(self, doomed: _purge.Doomed, tells: Callable[[str], bool]) -> None:
+        """Delete everything about what is doomed, and put up tombstones.
+
+        Reasons and notes of other things go as well when they tell of it.
+        """
+        _purge.delete(self._database, self.scope, doomed, self.now, tells)
         self._session_ends.clear()
         self._changes += [("purge", id_, 0) for id_ in doomed.ids]
 

@@ -58,7 +58,9 @@ class PurgeResult(BaseModel):
     records: list[str]
     attachments: list[str]
     quoting: list[str] = Field(description="records that stay and lose a quote; they are marked")
-    repeating: list[str] = Field(description="records that stay and repeat the words in their own")
+    repeating: list[str] = Field(
+        description="records, and words that feedback quotes, that stay and repeat its words"
+    )
     beside: list[str] = Field(description="what it was read from, or was read from it, and stays")
     gone: list[str] = Field(description="ids that were purged before")
     vectors: int

@@ -1,5 +1,6 @@
 """Purge: not a byte of it stays under the home, it never comes back, and it can be repeated."""
 
+import gc
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from shiyi.lifecycle.backup import back_up
 from shiyi.lifecycle.correct import contradict, supersede
 from shiyi.lifecycle.edit import edit
 from shiyi.lifecycle.exporting import export_scope
+from shiyi.lifecycle.feedback import add_feedback
 from shiyi.lifecycle.importing import import_path
 from shiyi.lifecycle.names import capture_id_of, record_id_of
 from shiyi.lifecycle.purge import Plan, Purge, plan_purge, purge
@@ -57,6 +59,14 @@ def do_purge(memory: Memory, ids: list[str], **how: Any) -> Purge:
     with Traces(store.home, days=30, most=100) as traces:
         plan = plan_purge(store, "me", ids, **how)
         return purge(store, "me", plan, traces, store.home / "backups")
+
+
+def add_step(store: Store, step: Entry) -> None:
+    def act(transaction: Transaction) -> dict[str, Any]:
+        transaction.add_steps(str(step.turn_id), [step])
+        return {}
+
+    store.write("me", act)
 
 
 def marked(memory: Memory) -> list[str]:
@@ -127,7 +137,10 @@ def test_an_old_version_and_a_correction_that_repeat_it_are_named(memory: Memory
     old, new = memory.record("old", "她住在台北。"), memory.record("new", f"她搬去 {MARKER}")
     supersede(store, "me", old, new, reason=f"she moved to {MARKER}")
 
-    assert plan_purge(store, "me", [said["capture_id"]]).repeating == (said["record_id"],)
+    plan = plan_purge(store, "me", [said["capture_id"]])
+    assert set(plan.repeating) == {said["record_id"], old}, (
+        "the one in a version, and by its reason"
+    )
     plan = plan_purge(store, "me", [new])
     assert (plan.quoting, plan.repeating) == ((), (old,))
     do_purge(memory, [said["capture_id"], new, *plan.repeating, said["record_id"]])
@@ -154,11 +167,7 @@ def test_reasons_that_speak_of_it_go(memory: Memory) -> None:
         created_at=NOW,
     )  # fmt: skip
 
-    def act(transaction: Transaction) -> dict[str, Any]:
-        transaction.add_steps("b", [step])
-        return {}
-
-    store.write("me", act)
+    add_step(store, step)
     do_purge(memory, [secret, said["capture_id"]])
 
     rows = [row for many in dumped(store).values() for row in many]
@@ -166,6 +175,62 @@ def test_reasons_that_speak_of_it_go(memory: Memory) -> None:
     assert not any(text_sha256(f"{MARKER}！").encode() in row for row in rows)
     assert store.links_from("me", [one])[one][0].attrs == {}
     assert verdict(validate(store)) == "clean"
+
+
+def test_reasons_and_notes_that_tell_of_it_without_its_id_go(memory: Memory) -> None:
+    """Of other turns, links and feedback; what shares only common words stays as it is."""
+    store = memory.store
+    said = memory.say(f"I have been to the hospital with {MARKER} 去看醫生了", words_only=True)
+    name = memory.say("王小明", words_only=True)
+    one, two = memory.record("one", "她住台北"), memory.record("two", "她住高雄")
+    kept = ("I have been to the shop", "去看了", "小明")
+    for turn, reason in enumerate((f"about {MARKER}", "王小明 is known", *kept)):
+        preflight(store, "me", "還是一樣。", f"t{turn}", tier="full")
+        capture_id = capture(store, "me", Words(text="還是一樣。", turn=f"t{turn}"))["capture_id"]
+        trace = memory.record(f"known{turn}", "還是一樣")
+        step = Entry(
+            scope="me", step="finalize", outcome="no_derivation_needed", turn_id=f"t{turn}",
+            capture_id=capture_id, records=(trace,), reason=reason, created_at=NOW,
+        )  # fmt: skip
+        add_step(store, step)
+    contradict(store, "me", one, two, reason="去看醫生了，和醫院說的不同 with the hospital")
+    supersede(store, "me", one, two, reason=f"since {MARKER}")
+    evidence = memory.say(f"不對，{MARKER} 不是這樣", words_only=True)["capture_id"]
+    for note in (f"not {MARKER}", "去看了"):
+        quote = Quote(evidence, None, 0, 2)
+        add_feedback(store, "me", two, "corrected", quote, note=note)
+
+    plan = plan_purge(store, "me", [said["capture_id"], name["capture_id"]])
+    assert set(plan.repeating) == {one, evidence}
+    done = do_purge(memory, [said["capture_id"], name["capture_id"]])
+
+    gone = "What this spoke of was purged."
+    steps = [store.turns.of_turn("me", f"t{turn}")[-1].reason for turn in range(5)]
+    assert steps == [gone, gone, *kept]
+    assert [fb.note for fb in store.feedback("me")] == [gone, "去看了"]
+    assert all(not link.attrs for link in store.links_from("me", [one])[one])
+    assert any(evidence in sentence and one in sentence for sentence in done.left)
+    do_purge(memory, list(plan.repeating))
+    assert holding(store.home) == []
+    assert verdict(validate(store)) == "clean"
+
+
+def remembered(marker: str) -> list[str]:
+    """Return what of this process's caches of words holds the marker."""
+    caches = [one for one in gc.get_objects() if type(one).__name__ == "_lru_cache_wrapper"]
+    held = [entry for one in caches for entry in gc.get_referents(one) if isinstance(entry, dict)]
+    return [key for entry in held for key in map(repr, entry) if marker.lower() in key.lower()]
+
+
+def test_no_cache_of_words_remembers_it(memory: Memory) -> None:
+    """What was analysed and folded on the way is forgotten with it."""
+    said = memory.say(f"她說 {MARKER}。")
+    memory.search(f"{MARKER} 呢")
+    assert remembered(MARKER)
+
+    do_purge(memory, [said["capture_id"]], with_records=True)
+
+    assert remembered(MARKER) == []
 
 
 def test_what_belongs_to_it_and_stays_is_named(memory: Memory, tmp_path: Path) -> None:
