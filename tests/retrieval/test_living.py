@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from shiyi.core.errors import ShiyiError
 from shiyi.core.ids import derived_id
 from shiyi.service.invoke import invoke
+from tests.examples import few
 from tests.retrieval.mapping import NOW, Archive
 
 NAMES = [f"名{n}" for n in range(5)]
@@ -151,7 +152,7 @@ def told(archive: Archive, number: int) -> dict[str, Any] | str:
         return str(error)
 
 
-@settings(max_examples=12, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@settings(max_examples=few(12), phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(steps=st.lists(STEP, min_size=4, max_size=24))
 def test_what_is_kept_follows_every_write(steps: list[tuple[Any, ...]]) -> None:
     """Adding, editing, linking, merging, undoing, purging, asked in between or not."""
