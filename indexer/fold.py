@@ -121,7 +121,8 @@ def _convert(name: str, text: str) -> str:
 
 
 def forget_texts() -> None:
-    """Forget the last texts that were converted."""
+    """Forget the last texts that were folded and converted."""
+    fold.cache_clear()
     _convert.cache_clear()
 
 
