@@ -154,9 +154,9 @@ def _doubts(store: Store, scope: str, turn: str) -> Iterator[OpenItem]:
 def _left_open(store: Store, scope: str) -> list[tuple[OpenItem, Receipt | Entry]]:
     """Return what is left open in a scope in the order in which it was begun."""
     found: list[tuple[OpenItem, Receipt | Entry]] = [
-        (_not_captured(one), one) for one in store.turns.open_receipts(scope)
+        (_not_captured(one), one) for one in store.open_turns.receipts(scope)
     ]
-    found += [(_not_finalized(one), one) for one in store.turns.open_captures(scope)]
+    found += [(_not_finalized(one), one) for one in store.open_turns.captures(scope)]
     return sorted(found, key=lambda pair: pair[1].seq)
 
 

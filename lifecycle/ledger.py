@@ -40,7 +40,7 @@ def repair(
 
     def act(transaction: Transaction) -> dict[str, Any]:
         taken = [
-            one for one in store.turns.open_captures(scope)
+            one for one in store.open_turns.captures(scope)
             if one.capture_id and is_meant(one.turn_id, one.capture_id)
         ]  # fmt: skip
         ids = [one.capture_id for one in taken if one.capture_id]
@@ -53,11 +53,15 @@ def repair(
             )
             for one in taken if one.capture_id in quotes
         ]  # fmt: skip
-        if closed:
-            transaction.add_steps(closed[0].turn_id or ids[0], closed)
-        left = _left(store, scope, turn, capture_id)
+        by_turn: dict[str, list[Entry]] = {}
+        for one in closed:
+            by_turn.setdefault(one.turn_id or str(one.capture_id), []).append(one)
+        for name, steps in by_turn.items():  # so that the feed names every turn
+            transaction.add_steps(name, steps)
+        repaired = [one.capture_id for one in closed]
+        left = [one for one in _left(store, scope, turn, capture_id) if one.id not in repaired]
         return {
-            "repaired": [one.capture_id for one in closed],
+            "repaired": repaired,
             "left": [{name: getattr(one, name) for name in one.__slots__} for one in left],
         }
 

@@ -167,8 +167,8 @@ def purges(store: Store) -> Iterator[Finding]:
 
 def turns(store: Store, state: State) -> Iterator[Finding]:
     """Look for turns whose words are wanted or kept and that nothing has closed."""
-    open_ = [row[1] for row in store.checks.open_captures()]
-    untaken = store.checks.untaken_turns()
+    open_ = sorted({one.capture_id or "" for one in store.turns.open_captures()})
+    untaken = store.turns.open_receipts()
     if open_:
         detail = f"{counted(len(open_), 'captures')} not finalized, {_named(open_)}."
         yield Finding("turns", state, detail)

@@ -69,23 +69,6 @@ _CHAINS = """
     ) WHERE into_ IS NOT NULL
     ORDER BY ALL
 """
-_OPEN = """
-    SELECT DISTINCT taken.scope, taken.capture_id FROM ledger AS taken
-    WHERE taken.step = 'capture' AND NOT EXISTS (
-        SELECT 1 FROM ledger AS closed WHERE closed.scope = taken.scope
-            AND closed.capture_id = taken.capture_id AND closed.step IN ('finalize', 'repair')
-    )
-    ORDER BY ALL
-"""
-_UNTAKEN = """
-    SELECT receipt.scope, receipt.turn_id FROM receipts AS receipt
-    WHERE tier = 'full' AND NOT EXISTS (
-        SELECT 1 FROM ledger AS taken WHERE taken.scope = receipt.scope
-            AND taken.turn_id = receipt.turn_id AND taken.step = 'capture'
-            AND taken.attachment_id IS NULL
-    )
-    QUALIFY version = max(version) OVER (PARTITION BY receipt.scope, receipt.turn_id) ORDER BY ALL
-"""
 
 Rows = list[tuple[Any, ...]]
 
@@ -124,14 +107,6 @@ class Checks:
     def chains(self) -> Rows:
         """Return (scope, rel, src, dst) of links and redirects that must never form a circle."""
         return self._database.rows(_CHAINS, {"redirect": REDIRECT})
-
-    def open_captures(self) -> Rows:
-        """Return (scope, id) of captures whose turn nothing has closed."""
-        return self._database.rows(_OPEN)
-
-    def untaken_turns(self) -> Rows:
-        """Return (scope, turn) of turns whose words were wanted and are not here."""
-        return self._database.rows(_UNTAKEN)
 
     def attachments(self) -> Iterator[tuple[str, str, str]]:
         """Yield (scope, id, how) of attachments whose bytes are missing or not as they were."""

@@ -25,6 +25,7 @@ from shiyi.store.faults import unreadable, unwritable
 from shiyi.store.heads import HeadFilter, Phase
 from shiyi.store.home import prepare_home
 from shiyi.store.lease import Lease
+from shiyi.store.open_turns import OpenTurns
 from shiyi.store.past import Past
 from shiyi.store.purge import Purged
 from shiyi.store.rolls import Rolls
@@ -75,6 +76,9 @@ class Store(Closable):
             self.purged = Purged(self._database)
             self.snapshots = Snapshots(self._database)
             self.turns = Turns(self._database)
+            self.open_turns = OpenTurns(
+                self._database, self.turns, lambda: self.last_seq, self.changes_since
+            )
             self.attachments = Attachments(self.home, self._database)
             self._known_scopes = set(self.scopes())
             self._note_lost_tail()
@@ -122,6 +126,7 @@ class Store(Closable):
                 self._read = {}
                 self._recent.clear()
                 self._versions.forget()
+                self.open_turns.forget()
                 raise
             self._known_scopes.add(scope)
             self._recent.extend(changes)

@@ -46,22 +46,24 @@ _PAGE = f"""
     SELECT {_ENTRY} FROM ledger WHERE scope = ? ORDER BY seq DESC, rowid DESC LIMIT ?
 """  # noqa: S608
 _OPEN_CAPTURES = f"""
-    SELECT {_ENTRY} FROM ledger AS taken WHERE scope = $scope AND step = 'capture'
+    SELECT {_ENTRY} FROM ledger AS taken
+    WHERE ($scope IS NULL OR scope = $scope) AND step = 'capture'
         AND NOT EXISTS (
-            SELECT 1 FROM ledger AS closed WHERE closed.scope = $scope
+            SELECT 1 FROM ledger AS closed WHERE closed.scope = taken.scope
                 AND closed.capture_id = taken.capture_id AND closed.step IN ('finalize', 'repair')
         )
     ORDER BY seq, rowid
 """  # noqa: S608
 # The newest version of a receipt never asks for less than one before it.
 _OPEN_RECEIPTS = f"""
-    SELECT {_RECEIPT} FROM receipts AS receipt WHERE scope = $scope AND tier = 'full'
+    SELECT {_RECEIPT} FROM receipts AS receipt
+    WHERE ($scope IS NULL OR scope = $scope) AND tier = 'full'
         AND NOT EXISTS (
-            SELECT 1 FROM ledger AS taken WHERE taken.scope = $scope
+            SELECT 1 FROM ledger AS taken WHERE taken.scope = receipt.scope
                 AND taken.turn_id = receipt.turn_id AND taken.step = 'capture'
                 AND taken.attachment_id IS NULL
         )
-    QUALIFY version = max(version) OVER (PARTITION BY turn_id) ORDER BY seq
+    QUALIFY version = max(version) OVER (PARTITION BY scope, turn_id) ORDER BY seq
 """  # noqa: S608
 
 
@@ -159,12 +161,15 @@ class Turns:
         for batch in self._database.batches(_ALL_ENTRIES, [scope]):
             yield from map(_entry, batch)
 
-    def open_captures(self, scope: str) -> list[Entry]:
-        """Return the capture steps that nothing has closed, oldest first."""
+    def open_captures(self, scope: str | None = None) -> list[Entry]:
+        """Return the capture steps of a scope, or all, that nothing has closed, oldest first.
+
+        It reads the whole ledger; `open_turns` follows what changes.
+        """
         return [_entry(row) for row in self._database.rows(_OPEN_CAPTURES, {"scope": scope})]
 
-    def open_receipts(self, scope: str) -> list[Receipt]:
-        """Return the receipts whose words are wanted and not captured, oldest first."""
+    def open_receipts(self, scope: str | None = None) -> list[Receipt]:
+        """Return the receipts of a scope, or all, whose words are wanted and not captured."""
         return [_receipt(row) for row in self._database.rows(_OPEN_RECEIPTS, {"scope": scope})]
 
     def _steps(self, query: str, scope: str, of: str) -> list[Entry]:

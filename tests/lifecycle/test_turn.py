@@ -277,7 +277,7 @@ def test_an_empty_answer_needs_no_record(me: Any) -> None:
     """Where a question finds nothing, there is nothing to name."""
     me.preflight(PERSONAL, turn="a")
     kept = me.capture(PERSONAL, turn="a")
-    asked = me.search("量子色动力学")
+    asked = me.search(PERSONAL, only="records")
 
     done = me.finalize(kept.capture_id, "no_derivation_needed", reason="idle", trace=asked.trace)
 
@@ -288,7 +288,7 @@ def test_closing_is_repeated_refused_or_raised(me: Any) -> None:
     """Alike it is a repeat, otherwise refused; what needed no record may get one later."""
     me.preflight(PERSONAL, turn="a")
     kept = me.capture(PERSONAL, turn="a")
-    asked = me.search("量子色动力学")
+    asked = me.search(PERSONAL, only="records")
     none: dict[str, Any] = {"reason": "idle", "trace": asked.trace}
     me.finalize(kept.capture_id, "no_derivation_needed", **none)
 
@@ -378,6 +378,24 @@ def test_what_was_purged_is_not_missed(me: Any) -> None:
 
 
 # Looking back
+
+
+def test_repair_names_every_turn_in_the_feed(me: Any) -> None:
+    """Each has a change of its own, so that whoever follows the feed sees it closed."""
+    store = me._connection._caller.session.store
+    for turn in ("a", "b"):
+        me.preflight(PERSONAL, turn=turn)
+        kept = me.capture(PERSONAL, turn=turn)
+        me.add_record(kind="event", gist="g", quotes=[{"capture": kept.capture_id}])
+    assert {one.turn_id for one in me.pending().open} == {"a", "b"}
+    before = store.last_seq
+
+    assert me.ledger(repair=True).left == []
+
+    changed = [(one.what, one.id) for one in store.changes_since("me", before)]
+    assert changed == [("turn", "a"), ("turn", "b")]
+    assert me.pending().open == []
+    assert [me.session_check(turn).verdict for turn in "ab"] == ["pass", "pass"]
 
 
 def test_repair_closes_what_the_links_show(me: Any) -> None:

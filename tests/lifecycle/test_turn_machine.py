@@ -21,6 +21,7 @@ from hypothesis.stateful import (
 import shiyi
 from shiyi.core.errors import ConflictError, UsageError
 from shiyi.core.text import text_sha256
+from shiyi.indexer.analyze import terms
 
 SCOPES, TURNS = ("me", "other"), ("a", "b")
 TEXTS = ("我女儿小禾很怕水。", "Explain B-trees.", "谢谢\r\n")
@@ -176,12 +177,13 @@ class Protocol(RuleBasedStateMachine):
         known.closed[id_] = "derived"
 
     @precondition(lambda self: self.known())
-    @rule(data=st.data(), query=st.sampled_from(("小禾", "量子色动力学")))
-    def close_as_known(self, data: st.DataObject, query: str) -> None:
+    @rule(data=st.data(), about=st.booleans())
+    def close_as_known(self, data: st.DataObject, about: bool) -> None:
         scope, name, id_ = data.draw(st.sampled_from(self.known()))
         me, known = self.at(scope, name)
         assert known is not None
-        asked = me.search(query, limit=1)
+        said = set(terms(known.captures[id_]))
+        asked = me.search(known.captures[id_] if about and said else "量子色动力学", limit=1)
         named = [hit.id for hit in asked.hits if hit.type == "record"]
         given: dict[str, Any] = {
             "capture": id_, "outcome": "no_derivation_needed", "reason": "known",
@@ -189,6 +191,10 @@ class Protocol(RuleBasedStateMachine):
         }  # fmt: skip
         if id_ in known.closed:
             with pytest.raises(ConflictError):
+                me.finalize(**given)
+            return
+        if said and not about:
+            with pytest.raises(UsageError):
                 me.finalize(**given)
             return
         self.keyed(me.finalize, **given)
@@ -271,6 +277,13 @@ class Protocol(RuleBasedStateMachine):
             assert pending == {
                 name for (of, name), turn in self.turns.items() if of == scope and turn.is_open
             }
+
+    @invariant()
+    def what_is_followed_is_what_the_ledger_says(self) -> None:
+        store = self.memory._caller.session.store
+        for scope in SCOPES:
+            assert store.open_turns.captures(scope) == store.turns.open_captures(scope)
+            assert store.open_turns.receipts(scope) == store.turns.open_receipts(scope)
 
     @invariant()
     def tiers_never_fall_and_versions_stay(self) -> None:
