@@ -9,7 +9,7 @@ from shiyi.core.wording import command
 from shiyi.indexer.analyze import terms
 from shiyi.lifecycle.names import record_id_of
 from shiyi.lifecycle.secrets import check_secrets
-from shiyi.store import Entry, Store, Transaction
+from shiyi.store import Capture, Entry, Record, Store, Transaction
 from shiyi.store.turns import closing_of
 
 Outcome = Literal["derived", "no_derivation_needed"]
@@ -161,22 +161,33 @@ def _found(
         raise UsageError(
             f"That question found {len(found)} records; name those that say what the words say."
         )
-    return named, _doubts(store, scope, taken, trace)
-
-
-def _doubts(store: Store, scope: str, taken: Entry | None, trace: Mapping[str, Any]) -> list[str]:
-    """Return what a question leaves open, though it was answered."""
     questions = trace.get("questions") or []
     capture = store.capture(scope, taken.capture_id) if taken and taken.capture_id else None
     asked = {term for one in questions for term in one.get("terms", [])}
-    doubts = []
-    if capture is not None and asked and not asked & set(terms(capture.text)):
-        doubts.append(
-            "That question has no word of what was said; it may have asked for something else."
+    if capture is not None and asked and not _is_about(capture, asked, heads, named):
+        raise UsageError(
+            "That question has no word of what was said, nor has a record that is named; ask for "
+            "what the words say, in their own words."
         )
+    return named, _doubts(questions)
+
+
+def _is_about(
+    capture: Capture, asked: set[str], heads: Mapping[str, Record], named: Sequence[str]
+) -> bool:
+    """Tell whether a question, or a record that it found, has a word of what was said."""
+    said = set(terms(capture.text))
+    for head in (heads[id_] for id_ in named):
+        asked = asked | set(terms(f"{head.title}\n{head.gist}\n{head.detail or ''}"))
+    return not said or bool(said & asked)
+
+
+def _doubts(questions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what a question leaves open, though it was answered."""
+    by_words = (
+        "No model took part, so only words were asked for; what is said in other words is not "
+        "looked for."
+    )
     if questions and all(one.get("mode") == "keyword" for one in questions):
-        doubts.append(
-            "No model took part, so only words were asked for; what is said in other words is not "
-            "looked for."
-        )
-    return doubts
+        return [by_words]
+    return []

@@ -19,7 +19,7 @@ from shiyi.lifecycle.write import (
     title_of,
 )
 from shiyi.store import Record, Store, Transaction
-from shiyi.store.shapes import REDIRECT, is_whole
+from shiyi.store.shapes import REDIRECT, check_staying, is_whole
 
 
 def edit(
@@ -60,6 +60,7 @@ def edit(
             if REDIRECT in columns.get("attrs", {}):
                 raise UsageError("Entities become one by entity merge, and two by entity split.")
             kind, attrs = columns.get("kind", head.kind), {**head.attrs, **columns.get("attrs", {})}
+            check_staying(kind, columns.get("attrs", {}) if kind == head.kind else attrs)
             attrs = {name: value for name, value in attrs.items() if value is not None}
             whole = kind == head.kind and is_whole(kind, head.attrs)
             columns["attrs"] = own_attrs(scope, kind, attrs, whole=whole)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from shiyi.core.errors import ShiyiError, UsageError
-from shiyi.core.ids import check_scope, is_id
+from shiyi.core.ids import check_scope, check_turn, is_id
 from shiyi.core.iterate import batched
 from shiyi.core.text import check_text, text_sha256
 from shiyi.lifecycle.claims import claims_of
@@ -231,7 +231,7 @@ class _Batch:
             captured_at=item.captured_at,
             speaker=item.speaker,
             session_id=item.session,
-            turn_id=ours.get("turn_id"),
+            turn_id=check_turn(ours["turn_id"]) if "turn_id" in ours else None,
             previous_id=capture_id_of(self._scope, item.previous) if item.previous else None,
             origin=item.origin,
             fidelity=item.fidelity,

@@ -10,6 +10,7 @@ from shiyi.store.shapes.check import (
     SHAPES,
     check_attrs,
     check_beginning,
+    check_staying,
     is_whole,
     references_of,
     with_ids,
@@ -17,6 +18,7 @@ from shiyi.store.shapes.check import (
 from shiyi.store.shapes.persons import MYSELF, REDIRECT, is_merged
 
 __all__ = [
-    "MYSELF", "REDIRECT", "SHAPES", "Shape", "check_attrs", "check_beginning", "is_merged",
+    "MYSELF", "REDIRECT", "SHAPES", "Shape", "check_attrs", "check_beginning", "check_staying",
+    "is_merged",
     "is_whole", "references_of", "with_ids",
 ]  # fmt: skip

@@ -32,12 +32,14 @@ Day = Annotated[str, AfterValidator(_a_date)]
 class Shape(BaseModel):
     """The attrs of one kind. `references` names the fields that hold ids of records.
 
-    `begins` holds what a record that is newly made as its kind must say, when it says anything.
+    `begins` holds what a record that is newly made as its kind must say, when it says anything;
+    `stays`, of these, what an edit does not change either, and why.
     """
 
     model_config = ConfigDict(strict=True, extra="allow")
     references: ClassVar[tuple[str, ...]] = ()
     begins: ClassVar[dict[str, str]] = {}
+    stays: ClassVar[dict[str, str]] = {}
 
 
 def needed(sentence: str) -> PydanticCustomError:

@@ -78,6 +78,15 @@ def check_beginning(kind: str, attrs: Mapping[str, Any]) -> None:
             )
 
 
+def check_staying(kind: str, attrs: Mapping[str, Any]) -> None:
+    """Raise UsageError when what an edit gives would take a record further than edits can."""
+    shape = SHAPES.get(kind, Shape)
+    for name, why in shape.stays.items():
+        value = shape.begins[name]
+        if attrs.get(name, value) not in {value, None}:
+            raise UsageError(f"A {kind} keeps the {name} {value}; {why}.")
+
+
 def is_whole(kind: str, attrs: Mapping[str, Any]) -> bool:
     """Tell whether a record has all that its kind needs."""
     try:

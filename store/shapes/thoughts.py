@@ -17,6 +17,9 @@ class HypothesisShape(Shape):
 
     references: ClassVar[tuple[str, ...]] = ("supports", "contradicts")
     begins: ClassVar[dict[str, str]] = {"status": "candidate"}
+    stays: ClassVar[dict[str, str]] = {
+        "status": "keep what turns out as a record of its own that supports or contradicts it"
+    }
     claim: Words = Field(description="what may be so")
     mechanism: Words = Field(description="why it would be so")
     supports: list[Words] = Field(description="records that speak for it")
@@ -28,7 +31,7 @@ class HypothesisShape(Shape):
     scope: Words = Field(description="where and when it is meant to hold")
     confidence: float = Field(ge=0, le=1, description="how sure it is, 0.0 to 1.0")
     status: HypothesisStatus = Field(
-        "candidate", description="how far it has come; a new one is a candidate"
+        "candidate", description="a candidate; what is taken in from elsewhere may say more"
     )
 
     @model_validator(mode="after")

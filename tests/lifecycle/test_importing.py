@@ -267,17 +267,25 @@ def test_imported_words_are_data(me: shiyi.Scope, source: Source) -> None:
 def test_what_is_refused_late_names_its_line_too(me: shiyi.Scope, source: Source) -> None:
     """A quote that does not stand, or words that do not fit their hash, are said with the line."""
     forged = {"utf8_sha256": "0" * 64}
+    own = {"utf8_sha256": hashlib.sha256("己".encode()).hexdigest()}
     path = source(
         capture("1", "甲"),
         record("r1", "乙", quotes=[{"capture": "1", "text": "丙"}]),
         capture("2", "丁", shiyi=forged),
         capture("3", "戊"),
+        capture("4", "己", shiyi={**own, "turn_id": "two\nlines"}),
+        capture("5", "己", shiyi={**own, "turn_id": " t-17 "}),
     )
 
     report = me.import_(str(path))
 
-    assert (report.captures, report.records, report.failed) == (2, 0, 2)
-    assert sorted(error.split(": ")[0] for error in report.errors) == [f"{path}:2", f"{path}:3"]
+    assert (report.captures, report.records, report.failed) == (3, 0, 3)
+    places = sorted(error.split(": ")[0] for error in report.errors)
+    assert places == [f"{path}:2", f"{path}:3", f"{path}:5"]
+    assert any("A turn is named by" in error for error in report.errors)
+    me.export(path.parent / "out")
+    lines = (path.parent / "out" / "captures.jsonl").read_text("utf-8").splitlines()
+    assert '"turn_id":"t-17"' in next(one for one in lines if '"己"' in one).replace(" ", "")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -70,18 +71,34 @@ def test_the_conversation_is_no_source_at_any_door(me: shiyi.Scope, source: str)
 
 def test_a_question_without_a_model_closes_with_a_doubt(me: shiyi.Scope) -> None:
     """An absence that asked for every word is enough; what it could not ask for is told."""
-    id_ = kept(me)
+    id_ = kept(me, "我妹妹搬去了大阪。", "u")
 
-    done = me.finalize(
-        id_, "no_derivation_needed", reason="nothing", trace=me.absence("火星移民").trace
-    )
+    asked = me.absence("妹妹在大阪嗎").trace
+    done = me.finalize(id_, "no_derivation_needed", reason="nothing", trace=asked)
 
     assert done.closed == "no_derivation_needed"
-    assert ["no word" in done.warnings[0], "No model" in done.warnings[1]] == [True, True]
-    other = kept(me, "我妹妹搬去了大阪。", "u")
-    asked = me.search("妹妹大阪", only="records").trace
-    told = me.finalize(other, "no_derivation_needed", reason="nothing", trace=asked).warnings
-    assert not any("no word" in one for one in told)
+    assert len(done.warnings) == 1
+    assert "No model" in done.warnings[0]
+
+
+def test_an_unrelated_question_closes_nothing(me: shiyi.Scope) -> None:
+    """Neither it nor a record that it found has a word of what was said."""
+    mars = me.add_record(kind="fact", gist="火星移民很遠", summary_only=True).record_id
+    moved = me.add_record(
+        kind="fact", gist="妹妹搬去大阪 (relocation)", summary_only=True
+    ).record_id
+    id_ = kept(me, "我妹妹搬去了大阪。", "u")
+
+    def close(trace: str | None, *records: str) -> Any:
+        reason = "it is known"
+        return me.finalize(
+            id_, "no_derivation_needed", reason=reason, trace=trace, records=list(records)
+        )
+
+    for asked, *named in ((me.search("火星移民"), mars), (me.absence("水星探測"),)):
+        with pytest.raises(UsageError, match="no word of what was said"):
+            close(asked.trace, *named)
+    assert close(me.search("relocation").trace, moved).closed == "no_derivation_needed"
 
 
 def test_a_turn_whose_record_was_archived_warns(me: shiyi.Scope) -> None:
@@ -128,6 +145,33 @@ def test_nobody_is_made_of_a_pronoun_later(me: shiyi.Scope) -> None:
     ):
         with pytest.raises(UsageError, match="unresolved_referent"):
             keep()
+
+
+def test_a_guess_stays_one(me: shiyi.Scope, tmp_path: Path) -> None:
+    """No edit makes more of it; what is taken in as more may be edited otherwise."""
+    for_it = me.add_record(kind="fact", gist="他總是晚睡", summary_only=True).record_id
+    guess = {
+        "claim": "c", "mechanism": "m", "supports": [for_it], "counterexample_missing": True,
+        "alternatives": ["a"], "scope": "s", "confidence": 0.3,
+    }  # fmt: skip
+    made = me.add_record(kind="hypothesis", gist="g", attrs=guess, summary_only=True).record_id
+    fact = me.remember("他也許是夜貓子", attrs={"status": "supported"}).record_id
+    (tmp_path / "in.jsonl").write_text(
+        '{"type":"record","id":"old","kind":"hypothesis","title":"t","gist":"舊的猜想",'
+        '"attrs":{"status":"supported"}}\n'
+    )
+    me.import_(tmp_path / "in.jsonl")
+
+    changes: tuple[tuple[str, dict[str, Any]], ...] = (
+        (made, {"attrs": {"status": "supported"}}),
+        ("old", {"attrs": {"status": "refuted"}}),
+        (fact or "", {"kind": "hypothesis"}),
+    )
+    for id_, change in changes:
+        with pytest.raises(UsageError, match="keeps the status candidate"):
+            me.edit(id_, **change)
+    assert me.edit(made, attrs={"confidence": 0.6, "status": "candidate"}).changed
+    assert me.edit("old", attrs={"scope": "s"}).changed
 
 
 def test_beginnings_and_endings_hold_at_every_door(me: shiyi.Scope) -> None:
