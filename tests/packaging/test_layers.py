@@ -16,7 +16,7 @@ IMPORTS_IN_FUNCTIONS = {
     "shiyi.indexer.lexicon": {"jieba"},
     "shiyi.service.session": {
         "shiyi.indexer.indexes", "shiyi.models.cache", "shiyi.models.encoder",
-        "shiyi.models.sentence", "shiyi.retrieval.asof", "shiyi.store.store",
+        "shiyi.models.sentence", "shiyi.retrieval.standings", "shiyi.store.store",
     },
 }  # fmt: skip
 
