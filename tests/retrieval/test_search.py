@@ -1,7 +1,10 @@
 """Search: hits with their reasons, whole, in order, inside the budget."""
 
 from dataclasses import asdict
+import shutil
+from collections.abc import Callable
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +18,7 @@ from shiyi.indexer.fold import fold
 from shiyi.models.encoder import Encoder
 from shiyi.models.hashing import HashingEncoder
 from shiyi.models.tokens import get_counter
+from tests.conftest import Memory
 from tests.examples import few
 
 PIECES = ["今天", "下雨", "計程車", "王小明", "coffee", "walking", "RTX4090", "，", "。", "\n",
@@ -23,9 +27,10 @@ TEXT = st.lists(st.sampled_from(PIECES), min_size=1, max_size=30).map("".join)
 ASKED = TEXT.filter(lambda text: bool(terms(text)))
 
 
-@pytest.fixture
-def archive(memory: Any) -> Any:
-    """A memory with long and short texts, records that quote, a dialogue, odd characters."""
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with long and short texts, records that quote, a dialogue, odd characters."""
+    memory = Memory(tmp_path_factory.mktemp("made") / "home", HashingEncoder)
     for n in range(24):
         text = "".join(PIECES[(n * k) % len(PIECES)] for k in range(1, 2 + n * 4)) + f"第{n}次。"
         memory.capture(f"c{n}", text * (1 + 40 * (n % 5 == 0)), session_id="s", speaker=f"人{n}",
@@ -37,7 +42,16 @@ def archive(memory: Any) -> Any:
             memory.quote(derived_id("me", f"r{n}"), derived_id("me", f"c{n}"), 0, len(text))
         if n == 12:
             memory.indexes.reindex("me")
-    return memory
+    memory.close()
+    return memory.home
+
+
+@pytest.fixture
+def archive(
+    made: Path, tmp_path: Path, make_memory: Callable[..., Memory], hashing: Callable[[], Encoder]
+) -> Memory:
+    """The same each time."""
+    return make_memory(hashing, shutil.copytree(made, tmp_path / "archive"))
 
 
 @settings(max_examples=few(12), suppress_health_check=[HealthCheck.function_scoped_fixture])

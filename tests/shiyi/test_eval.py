@@ -476,10 +476,11 @@ def test_what_cannot_be_kept_is_named(run: Run, small: Path) -> None:
 
 
 @pytest.fixture
-def asked(kept: Run, tmp_path: Path) -> Path:
+def asked(home: Path, tmp_path: Path) -> Path:
     """A home with some memories, and a file of queries."""
-    for text in DOCUMENTS.values():
-        kept(text, "--words-only")
+    with shiyi.open(home) as memory:
+        for text in DOCUMENTS.values():
+            memory.scope("me").remember(text, words_only=True)
     file = tmp_path / "asked.txt"
     file.write_text("花生過敏\n鑰匙 書架\n", "utf-8")
     return file
