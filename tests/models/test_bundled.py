@@ -122,22 +122,36 @@ def test_queries_and_passages_are_prompted_apart(encoder: EngineEncoder) -> None
 def test_a_directory_of_the_same_weights_gives_the_same_vectors(
     encoder: EngineEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Prompts are settings: a model without its own uses none unless they are given."""
+    """It is a model like any other, with settings for prompts, and nothing is fetched."""
     expected = encoder.encode_passages(TEXTS[:4])
-    monkeypatch.setattr(socket.socket, "connect", None)  # nothing is fetched
+    monkeypatch.setattr(socket.socket, "connect", None)
     (directory,) = default_cache().glob("models/multilingual-e5-small/sentence-transformers-*/")
 
     prompted = load_encoder(
         str(directory), cache=default_cache(), query_prompt="query: ", passage_prompt="passage: "
     )
-    bare = load_encoder(str(directory), cache=default_cache())
 
     np.testing.assert_allclose(prompted.encode_passages(TEXTS[:4]), expected, atol=1e-6)
-    np.testing.assert_allclose(
-        bare.encode_queries([f"query: {text}" for text in TEXTS[:4]]),
-        prompted.encode_queries(TEXTS[:4]),
-        atol=1e-6,
-    )
+
+
+def test_a_model_without_prompts_uses_those_that_are_given(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Prompts are settings, which a model of a few numbers shows, too."""
+    monkeypatch.setattr(sentence, "installed", lambda: True)
+    made = load_bundled(cache=tmp_path, query_prompt="", passage_prompt="")
+    assert made.engine == "torch-float32"
+    (directory,) = tmp_path.glob("models/*/sentence-transformers-*/")
+
+    prompted = load_encoder(str(directory), cache=tmp_path, query_prompt="b ", passage_prompt="2 ")
+    bare = load_encoder(str(directory), cache=tmp_path)
+
+    for given, prompt, encoded in (
+        ("b ", bare.encode_queries, prompted.encode_queries),
+        ("2 ", bare.encode_passages, prompted.encode_passages),
+    ):
+        np.testing.assert_allclose(prompt([f"{given}ab 中文"]), encoded(["ab 中文"]), atol=1e-6)
+    assert np.abs(bare.encode_queries(["ab"]) - prompted.encode_queries(["ab"])).max() > 1e-3
     assert bare.fingerprint != prompted.fingerprint
     assert bare.calibration is None
 

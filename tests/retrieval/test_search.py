@@ -1,8 +1,8 @@
 """Search: hits with their reasons, whole, in order, inside the budget."""
 
-from dataclasses import asdict
 import shutil
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any

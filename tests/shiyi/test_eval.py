@@ -237,7 +237,7 @@ def begun(out: Path) -> int:
 def test_stopped_and_gone_on(run: Run, home: Path, tmp_path: Path) -> None:
     """Ctrl-C in the middle keeps what was answered, and the same command completes it."""
     documents = {f"d{n}": f"第{n}則：今天去了市場，買了 {n} 顆花生。" for n in range(300)}
-    queries = {f"q{n}": (f"第{n}則 花生", {f"d{n}": 1}) for n in range(120)}
+    queries = {f"q{n}": (f"第{n}則 花生", {f"d{n}": 1}) for n in range(70)}
     many = write_set(tmp_path / "many", documents, queries)
     command = ["eval", "run", many, "--system", "bm25,okapi"]
     stopped = subprocess.Popen(
@@ -254,13 +254,13 @@ def test_stopped_and_gone_on(run: Run, home: Path, tmp_path: Path) -> None:
     kept = begun(tmp_path / "stopped")
 
     assert (stopped.returncode, error.strip()) == (130, f"shiyi: {interrupt.SENTENCE}")
-    assert 20 <= kept < 2 * 120
+    assert 20 <= kept < 2 * 70
     assert not (tmp_path / "stopped" / "result.json").exists()
     for out in ("stopped", "whole"):
         assert run(*command, "--out", out).code == 0
     results = [(tmp_path / out / "result.json").read_bytes() for out in ("stopped", "whole")]
     assert results[0] == results[1]
-    assert begun(tmp_path / "stopped") == begun(tmp_path / "whole") == 2 * 120
+    assert begun(tmp_path / "stopped") == begun(tmp_path / "whole") == 2 * 70
     assert not home.exists()
 
 
