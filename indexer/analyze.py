@@ -52,7 +52,8 @@ _PIECES = re.compile(
     re.VERBOSE,
 )
 _MIXED_RUN = re.compile(rf"[{_HAN}a-z0-9+#&._%-]+")
-_HAS_HAN = re.compile(f"[{_HAN}]")
+_HAS_HAN, _HAN_RUN = re.compile(f"[{_HAN}]"), re.compile(f"[{_HAN}]+")
+_LATIN_RUN = re.compile(r"[A-Za-z]+")
 _PARTS = re.compile(r"[a-z]+|\d+")
 _SEPARATORS = re.compile(r"[-_#:/]")
 _SEGMENTS = re.compile(r"[^:/#]+")  # tel:0912-345-678, books/scp-820
@@ -219,8 +220,8 @@ def _is_cut(term: str) -> bool:
 
 def han_share(text: str) -> float:
     """Return Han characters / (Han characters + Latin words); 0 when there is neither."""
-    han = sum(len(run) for run in re.findall(f"[{_HAN}]+", text))
-    latin = len(re.findall(r"[A-Za-z]+", text))
+    han = sum(map(len, _HAN_RUN.findall(text)))
+    latin = len(_LATIN_RUN.findall(text))
     return han / (han + latin) if han + latin else 0.0
 
 

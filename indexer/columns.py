@@ -66,20 +66,32 @@ class Columns:
     def rows(self, slots: Array) -> Array:
         """Return the rows of the given slots, a COLUMNS array."""
         base = len(self._base)
-        found = np.empty(len(slots), COLUMNS)
         old = slots < base
+        if old.all():
+            chosen: Array = self._base[slots]
+            return chosen
+        found = np.empty(len(slots), COLUMNS)
         found[old] = self._base[slots[old]]
         for place in np.flatnonzero(~old).tolist():
             found[place] = self._added[int(slots[place]) - base]
         return found
+
+    def lines(self, slots: Sequence[int]) -> list[Line]:
+        """Return the rows of the given slots, which costs less than one after the other."""
+        rows = self.rows(np.array(slots, np.int64))
+        return [_line(values) for values in rows.tolist()]
 
     def row(self, slot: int) -> Line:
         """Return the row of one slot."""
         base = len(self._base)
         if slot >= base:
             return Line._make(self._added[slot - base])
-        id_, *numbers, previous, passage = self._base[slot].item()
-        return Line._make((id_.decode("ascii"), *numbers, previous.decode("ascii"), passage))
+        return _line(self._base[slot].item())
+
+
+def _line(values: Sequence[Any]) -> Line:
+    id_, *numbers, previous, passage = values
+    return Line._make((id_.decode("ascii"), *numbers, previous.decode("ascii"), passage))
 
 
 def positions_of(names: Sequence[str], wanted: frozenset[str]) -> Array:

@@ -27,6 +27,7 @@ class VectorTable:
         """Take base float32 (n, d), which rows are embedded, bool (n,), and the coarse index."""
         self._base = base
         self.embedded = np.array(embedded, bool)
+        self.any_embedded = bool(self.embedded.any())
         self._added = np.zeros((0, base.shape[1]), np.float32)
         self.slots = len(base)
         self._coarse: Any = None
@@ -49,11 +50,12 @@ class VectorTable:
             grown[:position] = self._added
             self._added = grown
         self.embedded[self.slots - 1] = vector is not None
+        self.any_embedded |= vector is not None
         self._added[position] = 0.0 if vector is None else vector
 
     def set(self, slot: int, vector: Array) -> None:
         """Give a slot the vector that it was waiting for."""
-        self.embedded[slot] = True
+        self.embedded[slot] = self.any_embedded = True
         if slot < len(self._base):
             self._base[slot] = vector
         else:

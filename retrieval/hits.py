@@ -1,12 +1,14 @@
 """From ranked slots to hits: the same words once, each with its snippet and its reasons."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from shiyi.core.iterate import batched
 from shiyi.indexer.analyze import term_key
 from shiyi.indexer.columns import Line
 from shiyi.indexer.documents import NO_DATE, RECORD
@@ -19,6 +21,7 @@ from shiyi.store.kinds import KINDS, LAYERS
 
 _SHOWN = 8  # topics, and ids of the same words
 _SHOWN_TERMS = 16
+_SPARE = 2  # rows read beyond the limit, since some are of the same words
 _SHOWN_LENGTH = 120  # characters of a title, a topic or a speaker
 _MEASURED = ("cosine", "bm25", "coverage")
 _EPOCH = date(1970, 1, 1)
@@ -59,13 +62,12 @@ def collect_hits(
     groups: list[_Group] = []
     said: dict[tuple[str, str], _Group] = {}  # by the capture and its words
     captures: set[str] = set()
-    for one in found:
-        line = index.columns.row(one.slot)
+    for one, line in _with_lines(index, found, limit + _SPARE):
         id_, is_record = line.id, line.type == RECORD
         if id_ in captures:
             continue
         card = index.card(one.slot)
-        words = (card["gist"] if is_record else card["text"]).strip()
+        words = _words(card).strip()
         sources = [quote[0] for quote in card["quotes"]] if is_record else [id_]
         keys = [(source, words) for source in sources]
         twin = next((said[key] for key in keys if key in said), None)
@@ -81,6 +83,14 @@ def collect_hits(
         if not is_record:
             captures.add(id_)
     return _hits(index, groups, evidence, fused, wanted), [group.found.slot for group in groups]
+
+
+def _with_lines(
+    index: ScopeIndex, found: Iterable[Found], at_once: int
+) -> Iterator[tuple[Found, Line]]:
+    """Yield what was found, each with its row."""
+    for some in batched(found, at_once):
+        yield from zip(some, index.columns.lines([one.slot for one in some]), strict=True)
 
 
 def _hits(
@@ -109,18 +119,19 @@ def _hits(
             terms=_telling(index, shared),
             other_script=other_script[place],
         )
-        hits.append(_hit(index.scope, group, shared, rank=place + 1, parts=parts[place], why=why))
+        snippet = _snippet(group, shared)
+        hits.append(_hit(index.scope, group, snippet, rank=place + 1, parts=parts[place], why=why))
     return hits
 
 
 def _at(positions: Array, table: Evidence | Fused, names: Sequence[str]) -> list[tuple[float, ...]]:
     """Return the named values at each position, rounded as they are shown."""
-    columns = (getattr(table, name)[positions].tolist() for name in names)
+    columns = (getattr(table, name).take(positions).tolist() for name in names)
     return list(zip(*([round(value, 6) for value in column] for column in columns), strict=True))
 
 
 def _hit(
-    scope: str, group: _Group, shared: set[str], *, rank: int, parts: Sequence[float], why: Why
+    scope: str, group: _Group, snippet: Passage, *, rank: int, parts: Sequence[float], why: Why
 ) -> Hit:
     card, line = group.card, group.line
     is_record = line.type == RECORD
@@ -141,12 +152,18 @@ def _hit(
         fidelity=card["fidelity"],
         topics=[topic for topic in map(_shown, card.get("topics", [])[:_SHOWN]) if topic],
         external_id=card.get("external_id"),
-        snippet=_snippet(card, shared, line.start),
+        snippet=snippet,
         score=round(sum(parts), 6),
         parts=Parts(**dict(zip(PARTS, parts, strict=True))),
         why=why,
         also=group.also[:_SHOWN],
     )
+
+
+def _words(card: dict[str, Any]) -> str:
+    """Return the words of a fragment, or the gist of a record."""
+    words: str = card["text"] if "text" in card else card["gist"]
+    return words
 
 
 def _shown(text: str | None) -> str | None:
@@ -162,11 +179,11 @@ def _telling(index: ScopeIndex, shared: set[str]) -> list[str]:
     return sorted(shared)
 
 
-def _snippet(card: dict[str, Any], shared: set[str], start: int) -> Passage:
+def _snippet(group: _Group, shared: set[str]) -> Passage:
     """Return the passage of a fragment, or of whichever field of a record matches more."""
+    card = group.card
     if "text" in card:
-        made = make_snippet(card["text"], shared, start)
-        name = "text"
+        made, name = make_snippet(card["text"], shared, group.line.start), "text"
     else:
         made, name = make_snippet(card["gist"], shared), "gist"
         if card["detail"] and not made.matches:
@@ -176,5 +193,6 @@ def _snippet(card: dict[str, Any], shared: set[str], start: int) -> Passage:
     return Passage(text=made.text, of=name, start=made.start, end=made.end, matches=made.matches)  # type: ignore[arg-type]
 
 
+@lru_cache(maxsize=1 << 12)
 def _day(days: int) -> str | None:
     return None if days == NO_DATE else (_EPOCH + timedelta(days=days)).isoformat()

@@ -1,7 +1,7 @@
 """A question as it is asked, and what it is read as."""
 
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,6 +18,10 @@ _LEAST_SENTENCE = 12  # characters; shorter ones join the one before
 _ENDS = re.compile(r"(?<=[。！？!?\n；;])|(?<=\.)\s")
 
 
+_EVERYTHING = Filter()
+_BOTH = frozenset({"lexical", "dense"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """One question. limit is 1 to 100; budget is in tokens of the answer's compact JSON.
@@ -30,9 +34,9 @@ class Query:
     text: str
     limit: int = 8
     budget: int = 4000
-    filter: Filter = field(default_factory=Filter)
+    filter: Filter = _EVERYTHING
     weak: bool = False
-    channels: frozenset[str] = frozenset({"lexical", "dense"})
+    channels: frozenset[str] = _BOTH
     without: frozenset[str] = frozenset()
     now: datetime | None = None
 

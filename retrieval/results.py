@@ -94,11 +94,12 @@ class Truncated(BaseModel):
     omitted: int = Field(description="hits that were found but did not fit the budget")
 
 
-class Basis(BaseModel):
+@dataclass(slots=True, kw_only=True)
+class Basis:
     """What the scores of this query were measured by."""
 
-    searched: int = Field(description="documents that the filters allow")
-    spread: float | None = Field(description="standard deviation of the centred cosines")
+    searched: int = field(metadata=_said("documents that the filters allow"))
+    spread: float | None = field(metadata=_said("standard deviation of the centred cosines"))
     gate: float
     best_bm25: float
     best_cosine: float | None

@@ -169,7 +169,7 @@ def _encode(
 
     None when nothing is embedded.
     """
-    if index.vectors is None or not index.vectors.embedded[: index.slots].any():
+    if index.vectors is None or not index.vectors.any_embedded:
         return None, None
     try:
         model = indexes.model()
@@ -200,7 +200,8 @@ def _rank(
         positions = np.flatnonzero(speaks)
     descending = -score[positions]
     order = descending.argsort()
-    if (np.diff(descending[order]) == 0).any():  # rows are read only where they decide
+    ordered = descending[order]
+    if (ordered[1:] == ordered[:-1]).any():  # rows are read only where they decide
         columns = index.columns.rows(slots[positions])
         not_self = columns["layer"] != _SELF
         order = np.lexsort(

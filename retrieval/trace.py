@@ -5,7 +5,8 @@ A retrieval function takes a `Tracer` and tells it what it reads, ranks and choo
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
@@ -28,6 +29,7 @@ _PARTS = ("score", "dense", "lexical", "exact", "time", "neighbour", "source")
 _DIGITS = 4
 _BLOCK = 64
 _TINY = 1e-9
+_UNTIMED = nullcontext()
 
 
 class Tracer:
@@ -49,12 +51,12 @@ class Tracer:
         self._stages: dict[str, float] = {}
         self._began = time.perf_counter() if on else 0.0
 
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
+    def stage(self, name: str) -> AbstractContextManager[None]:
         """Count the time of the block under a name."""
-        if not self.on:
-            yield
-            return
+        return self._timed(name) if self.on else _UNTIMED
+
+    @contextmanager
+    def _timed(self, name: str) -> Iterator[None]:
         start = time.perf_counter()
         try:
             yield
@@ -106,7 +108,7 @@ class Tracer:
             "margin": round(margin, _DIGITS) if isfinite(margin) else None,
             "mode": "hybrid" if hybrid else "keyword",
             "filtered": len(index) - evidence.searched,
-            "basis": basis.model_dump(),
+            "basis": asdict(basis),
             "channels": {
                 name: _scored(ids, places, values)
                 for name, (values, places) in channels.items() if len(places)
