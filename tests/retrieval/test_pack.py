@@ -8,21 +8,22 @@ from hypothesis import strategies as st
 
 from shiyi.core.errors import UsageError
 from shiyi.models.tokens import get_counter
-from shiyi.retrieval.pack import MIN_BUDGET, pack
+from shiyi.retrieval.pack import ANY_TRACE, MIN_BUDGET, pack
 from shiyi.retrieval.results import Basis, Hit, Parts, Passage, SearchResult, Truncated, Why
 
 TEXT = st.text(st.sampled_from('今天coffee 𠮷👨‍👩‍👧"\\\n\x00ﷺé'), max_size=120)
 HIT = st.builds(
-    lambda text, topics: Hit(
+    lambda text, topics, name, day, score: Hit(
         rank=1, id="0" * 26, path=f"me/records/{'0' * 26}", type="record", kind="fact",
         layer="core",
-        version=1, title=text, date_start=None, date_end=None, modified=None, speaker=None,
-        fidelity="verbatim", topics=topics, external_id=None, score=1.25, also=[],
+        version=1, title=text, date_start=day, date_end=day, modified=None, speaker=None,
+        fidelity="verbatim", topics=topics, external_id=name, score=score, also=[],
         snippet=Passage(text=text, of="gist", start=0, end=len(text), matches=[(0, 1)]),
-        parts=Parts(dense=1.0, lexical=0.25, exact=0, neighbour=0, time=0, source=0),
+        parts=Parts(dense=score, lexical=0.25, exact=0, neighbour=0, time=0, source=0),
         why=Why(cosine=0.5, bm25=1.0, coverage=1.0, terms=[], other_script=False),
     ),
-    TEXT, st.lists(TEXT, max_size=3),
+    TEXT, st.lists(TEXT, max_size=3), st.sampled_from([None, "4", "r0010", "a-", "七"]),
+    st.sampled_from([None, "2019-09-03"]), st.sampled_from([1.25, 0.0, -0.75, 123.456789]),
 )  # fmt: skip
 RESULT = st.builds(
     lambda hits, terms, notes: SearchResult(
@@ -36,6 +37,21 @@ RESULT = st.builds(
     st.lists(st.one_of(TEXT, st.just("note " * 200)), max_size=3),
 )  # fmt: skip
 BUDGET = st.one_of(st.integers(MIN_BUDGET, 600), st.integers(MIN_BUDGET, 12_000))
+
+
+@given(result=RESULT, budget=BUDGET, counter=st.sampled_from(["o200k", "cl100k", "bytes"]))
+def test_what_an_answer_says_it_costs_is_counted_exactly(
+    result: SearchResult, budget: int, counter: str
+) -> None:
+    """The tokens are those of the whole JSON, with the longest number and id that it can hold."""
+    try:
+        packed = pack(result, budget, get_counter(counter))
+    except UsageError:
+        return
+    longest = {"tokens": 10 ** len(str(budget)) - 1, "trace": ANY_TRACE}
+    whole = packed.model_copy(update=longest).model_dump_json()
+
+    assert packed.tokens == get_counter(counter).count(whole)
 
 
 @given(result=RESULT, budget=BUDGET, counter=st.sampled_from(["o200k", "cl100k"]))
