@@ -11,6 +11,7 @@ from typing import Any
 
 from shiyi.store import unlink
 from shiyi.store.database import Database, naive
+from shiyi.store.quoting import quoted
 
 # What goes with an id. A result may name it, and the hash beside it is that of the words.
 _DELETIONS = (
@@ -108,9 +109,10 @@ def delete(
         used = {name: value for name, value in values.items() if f"${name}" in statement}
         database.rows(statement, used)
     for table, column, instead in _TOLD:
-        query = f"SELECT rowid, {column} FROM {table} WHERE scope = ? AND {column} IS NOT NULL"  # noqa: S608
+        of, told = quoted(table), quoted(column)
+        query = f"SELECT rowid, {told} FROM {of} WHERE scope = ? AND {told} IS NOT NULL"  # noqa: S608
         telling = [row for row, text in database.rows(query, [scope]) if tells(text)]
-        query = f"UPDATE {table} SET {column} = ? WHERE list_contains(?, rowid)"  # noqa: S608
+        query = f"UPDATE {of} SET {told} = ? WHERE list_contains(?, rowid)"  # noqa: S608
         if telling:
             database.rows(query, [instead, telling])
     query = "DELETE FROM receipts WHERE scope = ? AND list_contains(?, utf8_sha256)"
