@@ -24,6 +24,7 @@ from shiyi.store import Record, Store
 _TITLE, _GIST = 80, 200  # characters of the shorter forms
 _NAMES = 8  # aliases and topics shown
 _LINE = ("title", "kind", "date", "status", "block", "fit", "due", "when", "records", "with_id")
+_MOST_DIGITS = 9  # of the number of a change in a cursor, so that one digit tells how many
 _BLANKS = re.compile(r"\s+")
 
 
@@ -78,7 +79,7 @@ class Page:
 def mark_of(seq: int) -> str:
     """Return what a cursor ends with that goes on as of a change: its number, and its length."""
     digits = str(seq)
-    return f"{digits}{len(digits)}" if len(digits) < 10 else "0"  # noqa: PLR2004 - one digit
+    return f"{digits}{len(digits)}" if len(digits) <= _MOST_DIGITS else "0"
 
 
 def read_cursor(cursor: str | None) -> tuple[str | None, int | None]:

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 _COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
@@ -99,7 +98,7 @@ class Text:
         members = []
         place = _skip(self.plain, start + 1)
         while self.plain[place] != "}":
-            key, after = scanstring(self.plain, place + 1, True)
+            key, after = _DECODER.raw_decode(self.plain, place)
             value = _skip(self.plain, _skip(self.plain, after) + 1)
             end = _DECODER.raw_decode(self.plain, value)[1]
             members.append(_Member(key, place, value, end))

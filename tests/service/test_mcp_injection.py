@@ -85,9 +85,9 @@ async def warned(client: Client) -> int:
     return len(found)
 
 
-@pytest.mark.parametrize(("mode", "count"), [*zip(ERAS, (200, 40), strict=True)])
-def test_many_injections(
-    mode: str, count: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("mode", ERAS)
+def test_two_hundred_injections(
+    mode: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """They come back as text with their trust; what the server says of itself stays the same."""
     caplog.set_level(logging.DEBUG)
@@ -95,7 +95,7 @@ def test_many_injections(
     async def main() -> None:
         async with here(tmp_path / "home", mode=mode) as client:
             before = await surface(client)
-            for text in _INJECTIONS[:count]:
+            for text in _INJECTIONS:
                 kept = await client.call_tool("memory_remember", {
                     "text": text, "topics": [text[:60]], "title": text[:60], "speaker": "web page",
                 })  # fmt: skip
@@ -126,7 +126,7 @@ def test_many_injections(
                 result = await client.call_tool(sentence, {"id": _INJECTIONS[0]})
                 assert result.is_error
                 assert _MARK not in result.content[0].text  # type: ignore[union-attr]
-            assert shown > count
+            assert shown > 200
             assert await surface(client) == before
 
     anyio.run(main)
