@@ -10,7 +10,8 @@ import numpy as np
 from benchmarks import corpus
 from benchmarks.measure import Result, Row, Skipped, in_turn, milliseconds
 from shiyi.indexer.analyze import term_key, terms
-from shiyi.indexer.lexical import LiveOkapi, NonNegativeOkapi, top
+from shiyi.indexer.lexical import LiveOkapi, top
+from shiyi.indexer.okapi import NonNegativeOkapi
 from shiyi.indexer.segment import Segment, count_terms
 
 K = 10

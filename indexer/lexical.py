@@ -1,43 +1,21 @@
 """BM25 with live statistics: an immutable base, an in-memory delta, tombstones.
 
-`NonNegativeOkapi` is rank_bm25's Okapi with the idf that never goes below zero; its `get_scores`
-is rank_bm25's own loop over all documents and serves as the reference. `LiveOkapi` answers the
-same question from postings. The number of documents, their lengths and the document frequencies
-are exact at every moment, so any sequence of changes ranks as a fresh build does.
+`LiveOkapi` answers from postings what `NonNegativeOkapi` answers from all documents. The number
+of documents, their lengths and the document frequencies are exact at every moment, so any
+sequence of changes ranks as a fresh build does.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from rank_bm25 import BM25Okapi
 
 from shiyi.indexer.analyze import term_key
+from shiyi.indexer.okapi import K1, B, NonNegativeOkapi, non_negative_idf
 from shiyi.indexer.segment import Array, Segment
-
-K1 = 0.9  # with B: best for short texts on the development sets
-B = 0.4
-
-
-def non_negative_idf(documents: float, frequency: float) -> float:
-    """Return ln(1 + (N - df + 1/2) / (df + 1/2)), Lucene's form of the Okapi idf."""
-    return float(_idf(documents, frequency))
-
-
-def _idf(documents: float, frequency: Any) -> Any:
-    return np.log(1.0 + (documents - frequency + 0.5) / (frequency + 0.5))
-
-
-class NonNegativeOkapi(BM25Okapi):  # type: ignore[misc]
-    """rank_bm25's BM25Okapi with `non_negative_idf`. The corpus is one list of terms a document."""
-
-    def __init__(self, corpus: Sequence[Sequence[Any]], k1: float = K1, b: float = B) -> None:
-        super().__init__(corpus, k1=k1, b=b)
-
-    def _calc_idf(self, nd: Mapping[Any, int]) -> None:
-        self.idf = {t: non_negative_idf(self.corpus_size, df) for t, df in nd.items()}
 
 
 class _Postings:
@@ -69,6 +47,18 @@ class _Found(NamedTuple):
     each: Array
     idf: float
     times: int
+
+
+class _Query(NamedTuple):
+    """The postings of a query's terms: those with weights, then those with frequencies.
+
+    documents are those of all of them, and mass is the idf of all terms, of unknown ones, too.
+    """
+
+    ready: list[_Found]
+    live: list[_Found]
+    documents: Array
+    mass: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +177,7 @@ class LiveOkapi(NonNegativeOkapi):
             known = base.keys[places] == changed if len(base.keys) else np.zeros(len(places), bool)
             by = np.fromiter(self._frequency_change.values(), np.int64, len(changed))
             frequency[places[known]] += by[known]
-        idf = _idf(self.corpus_size, frequency)
+        idf = non_negative_idf(self.corpus_size, frequency)
         part = self._saturation(base.documents, base.frequencies)
         part *= np.repeat(idf, np.diff(base.pointers))
         self._weights = part
@@ -198,9 +188,7 @@ class LiveOkapi(NonNegativeOkapi):
 
     def scores_of_keys(self, keys: Iterable[int]) -> Array:
         """Return what `get_scores` does, for terms given by their keys."""
-        self._prepare_when_due()
-        scores = np.zeros(self.slots)
-        self._add_up(Counter(keys), scores, None)
+        scores = self._sum_weights(self._find(Counter(keys)))
         if self._dead:
             scores[~self.alive[: self.slots]] = 0.0
         return scores
@@ -212,14 +200,14 @@ class LiveOkapi(NonNegativeOkapi):
 
         alike: keys of other terms, uint64, that count as one with a term of the query.
         """
-        self._prepare_when_due()
-        scores, covered = np.zeros(self.slots), np.zeros(self.slots)
         counts = Counter(map(term_key, query))
-        mass = 0.0
-        for key, others in (alike or {}).items():
-            if times := counts.pop(key, 0):
-                mass += self._add_alike([key, *self._known(others)], times, scores, covered)
-        mass += self._add_up(counts, scores, covered) if counts else 0.0
+        alike = {key: others for key, others in (alike or {}).items() if key in counts}
+        times = {key: counts.pop(key) for key in alike}
+        found = self._find(counts)
+        scores, covered, mass = self._sum_weights(found), self._sum_idf(found), found.mass
+        for key, others in alike.items():
+            keys = [key, *self._known(others)]
+            mass += self._add_alike(keys, times[key], scores, covered)
         if self._dead:
             dead = ~self.alive[: self.slots]
             scores[dead] = covered[dead] = 0.0
@@ -251,59 +239,57 @@ class LiveOkapi(NonNegativeOkapi):
         if self._frequency_change:
             changes = (self._frequency_change.get(key, 0) for key in counts)
             frequency += np.fromiter(changes, np.int64, len(counts))
-        return starts.tolist(), ends, _idf(self.corpus_size, frequency).tolist()
+        return starts.tolist(), ends, non_negative_idf(self.corpus_size, frequency).tolist()
 
-    def _add_up(self, counts: Mapping[int, int], scores: Array, covered: Array | None) -> float:
-        """Add what each term gives to its documents; return the idf of all terms together.
-
-        `scores` gets the weights, in the order of the terms, and `covered`, if there is one, idf.
-        """
-        base, ready = self._base, self._weights is not None
-        each = base.frequencies if self._weights is None else self._weights
+    def _find(self, counts: Mapping[int, int]) -> _Query:
+        """Return the postings of terms, given with how often the query has each."""
+        self._prepare_when_due()
+        base, weights = self._base, self._weights
+        each = base.frequencies if weights is None else weights
         starts, ends, idfs = self._look_up(counts)
-        given = list(zip(counts.items(), idfs, strict=True))
-        found = [
+        terms = list(zip(counts.items(), idfs, strict=True))
+        ready = [
             _Found(base.documents[start:end], each[start:end], idf, times)
-            for ((_, times), idf), start, end in zip(given, starts, ends, strict=True)
+            for ((_, times), idf), start, end in zip(terms, starts, ends, strict=True)
             if end > start
         ]
-        added = [
+        live = [
             _Found(*self._delta[key].get(), idf, times)
-            for (key, times), idf in given
+            for (key, times), idf in terms
             if key in self._delta
         ]
-        if not ready:
-            self._weighed += sum(len(one.documents) for one in found)
-        self._add(found, scores, covered, weighed=ready)
-        self._add(added, scores, covered, weighed=False)
-        return sum(idfs)
+        documents = [one.documents for one in (*ready, *live)]
+        if weights is None:
+            self._weighed += sum(len(one.documents) for one in ready)
+            ready, live = [], ready + live
+        joined = np.concatenate(documents, dtype=np.intp) if documents else np.empty(0, np.intp)
+        return _Query(ready, live, joined, sum(idfs))
 
-    def _add(
-        self, found: Sequence[_Found], scores: Array, covered: Array | None, *, weighed: bool
-    ) -> None:
-        """Add postings of several terms at once, which costs less than one after the other.
+    def _sum_weights(self, query: _Query) -> Array:
+        """Return what each slot has of the weights, added in the order of the terms."""
+        parts = [one.each if one.times == 1 else one.times * one.each for one in query.ready]
+        if query.live:
+            part = self._saturation(
+                query.documents[-sum(len(one.documents) for one in query.live) :],
+                np.concatenate([one.each for one in query.live]),
+            )
+            part *= _spread(query.live, [one.idf for one in query.live])
+            if any(one.times > 1 for one in query.live):
+                part *= _spread(query.live, [one.times for one in query.live])
+            parts.append(part)
+        return self._sum(query, parts)
 
-        Where the weights are ready and nothing else is wanted, they are added as they lie.
-        """
-        if weighed and covered is None:
-            for one in found:
-                part = one.each if one.times == 1 else one.times * one.each
-                np.add.at(scores, one.documents, part)
-            return
-        if not found:
-            return
-        sizes = [len(one.documents) for one in found]
-        documents = np.concatenate([one.documents for one in found])
-        part = np.concatenate([one.each for one in found])
-        idf = np.repeat([one.idf for one in found], sizes)
-        if not weighed:
-            part = self._saturation(documents, part)
-            part *= idf
-        if any(one.times > 1 for one in found):
-            part *= np.repeat([one.times for one in found], sizes)
-        np.add.at(scores, documents, part)
-        if covered is not None:
-            np.add.at(covered, documents, idf)
+    def _sum_idf(self, query: _Query) -> Array:
+        """Return the idf of the terms that each slot holds."""
+        found = [*query.ready, *query.live]
+        return self._sum(query, [_spread(found, [one.idf for one in found])] if found else [])
+
+    def _sum(self, query: _Query, parts: Sequence[Array]) -> Array:
+        """Add up one number a posting by slot, in their order."""
+        if not parts:
+            return np.zeros(self.slots)
+        part = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return np.bincount(query.documents, part, self.slots)
 
     def _known(self, keys: Array) -> list[int]:
         """Return the keys that any document has, or had."""
@@ -327,7 +313,7 @@ class LiveOkapi(NonNegativeOkapi):
                 most[documents] = np.maximum(most[documents], frequencies)
         most[~self.alive[: self.slots]] = 0
         documents = np.flatnonzero(most)
-        idf = non_negative_idf(self.corpus_size, len(documents))
+        idf = float(non_negative_idf(self.corpus_size, len(documents)))
         scores[documents] += times * idf * self._saturation(documents, most[documents])
         covered[documents] += idf
         return idf
@@ -349,6 +335,11 @@ class LiveOkapi(NonNegativeOkapi):
             capacity = max(64, 2 * len(self._lengths))
             self._lengths = np.resize(self._lengths, capacity)
             self.alive = np.resize(self.alive, capacity)
+
+
+def _spread(found: Sequence[_Found], values: Sequence[float]) -> Array:
+    """Return the value of each term once for every posting of it."""
+    return np.repeat(values, [len(one.documents) for one in found])
 
 
 def top(scores: Array, k: int, block: int = 64) -> Array:

@@ -12,8 +12,8 @@ import numpy as np
 from shiyi.indexer.analyze import terms
 from shiyi.indexer.fold import fold
 from shiyi.indexer.index import ScopeIndex
-from shiyi.indexer.lexical import non_negative_idf
 from shiyi.indexer.names import Named
+from shiyi.indexer.okapi import non_negative_idf
 from shiyi.indexer.segment import Array
 from shiyi.retrieval.query import Asked
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from shiyi.indexer import segment as segment_module
 from shiyi.indexer.analyze import term_key
-from shiyi.indexer.lexical import LiveOkapi, NonNegativeOkapi, largest_deviation, top
+from shiyi.indexer.lexical import LiveOkapi, largest_deviation, top
+from shiyi.indexer.okapi import NonNegativeOkapi
 from shiyi.indexer.segment import Array, Segment, build_segment, count_terms, map_array
 
 WORDS = st.sampled_from(["雨", "山", "咖啡", "rain", "walk", "rtx4090", "a", "b"])

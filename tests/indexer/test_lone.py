@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from shiyi.indexer.analyze import term_key, terms
 from shiyi.indexer.fold import fold
-from shiyi.indexer.lexical import LiveOkapi, NonNegativeOkapi
+from shiyi.indexer.lexical import LiveOkapi
 from shiyi.indexer.lone import lone_characters, terms_with
+from shiyi.indexer.okapi import NonNegativeOkapi
 from shiyi.indexer.segment import build_segment, count_terms
 from shiyi.models.encoder import Encoder
 
