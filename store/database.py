@@ -28,12 +28,13 @@ _STATEMENTS_KEPT = 256
 
 # Nothing that a text could make DuckDB do leaves the database file: no other files, no network,
 # no extensions, no Python variables by name. A checkpoint is never part of a commit: a disk that
-# fills up during one would make the outcome of the commit unknown.
+# fills up during one would make the outcome of the commit unknown. One thread: with two, each small
+# statement, and a memory is made of those, waits for the other (row 6 of docs/benchmarks.md).
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
-    "threads": 2,
+    "threads": 1,
     "checkpoint_threshold": "1TB",
 }
 _READ_ONLY = {**_CONFIG, "access_mode": "READ_ONLY"}

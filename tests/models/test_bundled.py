@@ -76,7 +76,7 @@ def test_both_engines_give_the_same_vectors(encoder: EngineEncoder) -> None:
         assert vectors.shape == (len(TEXTS), 384)
         assert vectors.flags.c_contiguous
         np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
-    assert cosines(quick, bulk).mean() > 0.995
+    assert cosines(quick, bulk).mean() > 0.993
     assert cosines(quick, bulk).min() > 0.99
 
 
@@ -125,7 +125,7 @@ def test_a_directory_of_the_same_weights_gives_the_same_vectors(
     """It is a model like any other, with settings for prompts, and nothing is fetched."""
     expected = encoder.encode_passages(TEXTS[:4])
     monkeypatch.setattr(socket.socket, "connect", None)
-    (directory,) = default_cache().glob("models/multilingual-e5-small/sentence-transformers-*/")
+    directory = default_cache() / "models" / "multilingual-e5-small" / bundled._BULK_FORM
 
     prompted = load_encoder(
         str(directory), cache=default_cache(), query_prompt="query: ", passage_prompt="passage: "
@@ -181,7 +181,7 @@ def test_prompts_are_part_of_the_fingerprint(encoder: EngineEncoder) -> None:
 
 
 def test_the_shipped_calibration_takes_out_what_vectors_share(encoder: EngineEncoder) -> None:
-    """Unrelated texts are near 0 after it, which are above .7 before."""
+    """Unrelated texts are near 0 after it, which are above .6 before."""
     assert encoder.calibration is not None
     queries = encoder.encode_queries(["量子力学的基本假设", "how to bake sourdough bread"])
     passages = encoder.encode_passages_quickly(["小明昨天感冒了", "The lease ends in June."])
@@ -192,7 +192,7 @@ def test_the_shipped_calibration_takes_out_what_vectors_share(encoder: EngineEnc
         @ encoder.calibration.center_passages(passages).T
     )
 
-    assert raw.min() > 0.7
+    assert raw.min() > 0.6
     assert np.abs(centred).max() < 0.2
     np.testing.assert_allclose(np.linalg.norm(encoder.calibration.language), 1, atol=1e-6)
 
