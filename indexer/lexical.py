@@ -188,7 +188,7 @@ class LiveOkapi(NonNegativeOkapi):
 
     def scores_of_keys(self, keys: Iterable[int]) -> Array:
         """Return what `get_scores` does, for terms given by their keys."""
-        scores = self._sum_weights(self._find(Counter(keys)))
+        scores = self._sum_weights(self._find(Counter(keys), idf=False))
         if self._dead:
             scores[~self.alive[: self.slots]] = 0.0
         return scores
@@ -225,10 +225,10 @@ class LiveOkapi(NonNegativeOkapi):
 
     def idf_of(self, key: int) -> float:
         """Return the idf of a term among the living documents."""
-        return self._look_up({key: 1})[2][0]
+        return self._idf(self._look_up({key: 1})[2])[0]
 
-    def _look_up(self, counts: Mapping[int, int]) -> tuple[list[int], list[int], list[float]]:
-        """Return where the postings of each term begin and end in the base, and its idf."""
+    def _look_up(self, counts: Mapping[int, int]) -> tuple[list[int], list[int], Array]:
+        """Return where the postings of each term begin and end in the base, and how many it has."""
         keys, base = np.fromiter(counts, np.uint64, len(counts)), self._base
         places = base.keys.searchsorted(keys)
         starts = base.pointers.take(places)
@@ -239,23 +239,32 @@ class LiveOkapi(NonNegativeOkapi):
         if self._frequency_change:
             changes = (self._frequency_change.get(key, 0) for key in counts)
             frequency += np.fromiter(changes, np.int64, len(counts))
-        return starts.tolist(), ends, non_negative_idf(self.corpus_size, frequency).tolist()
+        return starts.tolist(), ends, frequency
 
-    def _find(self, counts: Mapping[int, int]) -> _Query:
-        """Return the postings of terms, given with how often the query has each."""
+    def _idf(self, frequency: Array) -> list[float]:
+        idf: list[float] = non_negative_idf(self.corpus_size, frequency).tolist()
+        return idf
+
+    def _find(self, counts: Mapping[int, int], *, idf: bool = True) -> _Query:
+        """Return the postings of terms, given with how often the query has each.
+
+        Without `idf` it is 0 where ready weights hold it already.
+        """
         self._prepare_when_due()
         base, weights = self._base, self._weights
         each = base.frequencies if weights is None else weights
-        starts, ends, idfs = self._look_up(counts)
+        starts, ends, frequency = self._look_up(counts)
+        wanted = idf or weights is None or self._delta
+        idfs = self._idf(frequency) if wanted else [0.0] * len(counts)
         terms = list(zip(counts.items(), idfs, strict=True))
         ready = [
-            _Found(base.documents[start:end], each[start:end], idf, times)
-            for ((_, times), idf), start, end in zip(terms, starts, ends, strict=True)
+            _Found(base.documents[start:end], each[start:end], value, times)
+            for ((_, times), value), start, end in zip(terms, starts, ends, strict=True)
             if end > start
         ]
         live = [
-            _Found(*self._delta[key].get(), idf, times)
-            for (key, times), idf in terms
+            _Found(*self._delta[key].get(), value, times)
+            for (key, times), value in terms
             if key in self._delta
         ]
         documents = [one.documents for one in (*ready, *live)]
