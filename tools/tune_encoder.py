@@ -143,7 +143,7 @@ def train(tuner: Tuner, pairs: list[Pair], held: Sequence[Pair]) -> None:
         schedule.step()
         if step % 10 == 0 or step == steps - 1:
             seconds = time.monotonic() - started
-            print(f"{step:4}/{steps} {seconds:5.0f} s  loss {float(loss):.3f}  {right:.0%}")
+            print(f"{step:4}/{steps} {seconds:5.0f} s  loss {float(loss.detach()):.3f}  {right:.0%}")
     with torch.inference_mode():
         parts = [tuner.loss(held[at : at + 50], near=2)[1] for at in range(0, len(held), 50)]
     print(f"held out, among 150 with two that look alike each: {sum(parts) / len(parts):.1%}")
