@@ -142,8 +142,8 @@ def train(tuner: Tuner, pairs: list[Pair], held: Sequence[Pair]) -> None:
         optimizer.step()
         schedule.step()
         if step % 10 == 0 or step == steps - 1:
-            seconds = time.monotonic() - started
-            print(f"{step:4}/{steps} {seconds:5.0f} s  loss {float(loss.detach()):.3f}  {right:.0%}")
+            seconds, lost = time.monotonic() - started, float(loss.detach())
+            print(f"{step:4}/{steps} {seconds:5.0f} s  loss {lost:.3f}  {right:.0%}")
     with torch.inference_mode():
         parts = [tuner.loss(held[at : at + 50], near=2)[1] for at in range(0, len(held), 50)]
     print(f"held out, among 150 with two that look alike each: {sum(parts) / len(parts):.1%}")
