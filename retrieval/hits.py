@@ -126,8 +126,8 @@ def _hits(
 
 def _at(positions: Array, table: Evidence | Fused, names: Sequence[str]) -> list[tuple[float, ...]]:
     """Return the named values at each position, rounded as they are shown."""
-    columns = (getattr(table, name).take(positions).tolist() for name in names)
-    return list(zip(*([round(value, 6) for value in column] for column in columns), strict=True))
+    columns = np.array([getattr(table, name).take(positions) for name in names], np.float64)
+    return list(map(tuple, columns.round(6).T.tolist()))
 
 
 def _hit(
