@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from rank_bm25 import BM25Okapi
 
 from shiyi.indexer.analyze import term_key
 from shiyi.indexer.okapi import K1, B, NonNegativeOkapi, non_negative_idf
@@ -394,7 +393,7 @@ def largest_deviation(
     worst = 0.0
     for query in queries:
         reference.idf = {key: index.idf_of(key) for key in query}
-        expected = BM25Okapi.get_scores(reference, query)
+        expected = reference.get_scores(query)
         found = index.scores_of_keys(query)[list(slots)]
         worst = max(worst, float(np.abs(expected - found).max(initial=0.0)))
     return worst

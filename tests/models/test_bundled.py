@@ -67,7 +67,7 @@ def test_it_says_what_it_is(encoder: EngineEncoder) -> None:
 
 
 def test_both_engines_give_the_same_vectors(encoder: EngineEncoder) -> None:
-    """Queries of one may be compared with passages of the other: cosine .99 at least."""
+    """Queries of one may be compared with passages of the other, as they lie and as ranked."""
     quick = encoder.encode_passages_quickly(TEXTS)
     bulk = np.concatenate([encoder.encode_passages(part) for part in (TEXTS[:-1], TEXTS[-1:])])
 
@@ -78,6 +78,10 @@ def test_both_engines_give_the_same_vectors(encoder: EngineEncoder) -> None:
         np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     assert cosines(quick, bulk).mean() > 0.993
     assert cosines(quick, bulk).min() > 0.99
+    assert encoder.calibration is not None
+    ranked = cosines(*map(encoder.calibration.center_passages, (quick, bulk)))
+    assert ranked.mean() > 0.98
+    assert ranked.min() > 0.96
 
 
 def test_a_query_does_not_depend_on_its_company(encoder: EngineEncoder) -> None:
