@@ -26,13 +26,16 @@ from shiyi.indexer.generation import FORMAT
 from shiyi.indexer.indexes import Indexes
 from shiyi.indexer.vectors import EXACT_LIMIT
 from shiyi.models.calibration import Calibration
+from shiyi.models.interaction import Embedded, Signs, Vectors, directions
 from shiyi.store import Capture, Store
 from shiyi.store.migrations import MIGRATIONS
 
 _START = datetime(2018, 1, 1, tzinfo=UTC)
 _TURNS = 8
 _WRITE = 5000
-_VERSION = 1
+_VERSION = 2
+_TOKENS_EACH = 0.65  # a character: what the embedded model makes of the labelled sets
+_ASKED_TOKENS = 8
 ALL, PART = "all", "part"
 PART_SHARE = 0.13
 
@@ -54,11 +57,30 @@ class StubEncoder:
         rows = [np.random.default_rng(seed).standard_normal(self.dimension) for seed in seeds]
         return np.array([row / np.linalg.norm(row) for row in rows], np.float32)
 
-    encode_passages_quickly = encode_passages
-
     def encode_queries(self, texts: Sequence[str]) -> Any:
         """Return the vectors given for these texts."""
         return np.array([self.known[text] for text in texts], np.float32)
+
+    def embed_passages(self, texts: Sequence[str], *, quickly: bool = False) -> Embedded[Signs]:
+        """Return vectors and tokens that depend on the texts."""
+        del quickly  # there is one way
+        return Embedded(self.encode_passages(texts), [_signs(text) for text in texts])
+
+    def embed_queries(self, texts: Sequence[str]) -> Embedded[Vectors]:
+        """Return the vectors given for these texts, and tokens."""
+        states = [
+            np.random.default_rng(len(text)).standard_normal((_ASKED_TOKENS, self.dimension))
+            for text in texts
+        ]
+        centre = np.zeros(self.dimension, np.float32)
+        return Embedded(self.encode_queries(texts), [directions(one, centre) for one in states])
+
+
+def _signs(text: str) -> Signs:
+    """Return as many tokens as a text of that length has, of no meaning."""
+    seed = int.from_bytes(passage_key(text)[:4], "little")
+    shape = max(1, round(_TOKENS_EACH * len(text))), corpus.DIMENSION // 8
+    return np.random.default_rng(seed).integers(0, 256, shape, np.uint8)
 
 
 def members(count: int) -> list[bool]:
@@ -145,8 +167,9 @@ def _keep_vectors(store: Store, scope: str, encoder: StubEncoder, rows: Any) -> 
     directory = store.home / "vectors" / encoder.fingerprint[:32]
     with EmbeddingStore(directory, encoder.dimension) as kept:
         for captures in batched(store.iterate_captures(scope), _WRITE):
-            keys, numbers = [], []
+            passages, numbers = list[str](), list[int]()
             for documents in documents_of_batch(store, scope, captures):
-                keys += [passage_key(document.passage) for document in documents]
+                passages += [document.passage for document in documents]
                 numbers += [int(document.card["external_id"]) for document in documents]
-            kept.add(keys, rows[numbers])
+            keys, tokens = map(passage_key, passages), map(_signs, passages)
+            kept.add(list(keys), Embedded(rows[numbers], list(tokens)))

@@ -83,7 +83,7 @@ def _reindex() -> Result:
         encoder = caller.session.indexes.model().encoder
         encoder.encode_passages(["拾忆"])  # both are loaded before anything is measured
         terms("拾忆")
-        encoder.encode_passages = _timed(encoder.encode_passages, spent, "encoder")
+        encoder.embed_passages = _timed(encoder.embed_passages, spent, "encoder")
         with patch.object(documents, "terms", _timed(terms, spent, "segmenter")):
             start = time.process_time()
             memory.reindex(scope="me", full=True)

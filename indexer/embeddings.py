@@ -1,13 +1,13 @@
-"""Vectors already computed, by the SHA-256 of their text: nothing is embedded twice.
+"""What encoders made of texts, by the SHA-256 of the text: nothing is embedded twice.
 
-One directory a model (`vectors/<fingerprint>/`), two append-only files: rows of float32, and for
-each row the text's hash and a checksum of the vector. They survive a crash at any point: a torn
-tail is dropped, and a row whose checksum does not fit counts as missing.
+One directory a model (`vectors/<fingerprint>/`), two append-only files: rows, each a vector of
+float32 and the signs of its text's tokens, and for each row its place, the text's hash and a
+checksum. They survive a crash at any point: a torn line is dropped, and a row whose checksum does
+not fit counts as missing.
 """
 
 import hashlib
 import os
-import shutil
 import threading
 import zlib
 from collections.abc import Collection, Sequence
@@ -18,14 +18,16 @@ import numpy as np
 from shiyi.core.closable import Closable
 from shiyi.core.files import make_private_directory, owner_only, write_atomically
 from shiyi.indexer.segment import Array
+from shiyi.models.interaction import Embedded, Signs
 
-_KEY = np.dtype([("sha256", "V32"), ("check", "<u4")])
-_MOST_DIMENSIONS = 16_384
+KEYS, ROWS = "keys.idx", "rows.bin"
+_BEFORE = "keys.bin", "rows.f32"  # what was kept before tokens were, which nothing reads any more
+_KEY = np.dtype([("sha256", "V32"), ("check", "<u4"), ("length", "<u4"), ("start", "<u8")])
 _FRESH = 1 << 16  # keys held in a dictionary before they join the sorted ones
 
 
 class EmbeddingStore(Closable):
-    """The vectors of one model, raw as the encoder gave them. 16 bytes of memory a vector."""
+    """What one model made of texts, raw as the encoder gave it. 64 bytes of memory a text."""
 
     def __init__(self, directory: Path, dimension: int) -> None:
         """Open or make the store; a torn tail is cut off.
@@ -35,15 +37,15 @@ class EmbeddingStore(Closable):
         make_private_directory(directory)
         self._lock = threading.RLock()  # a job adds while a search looks up
         self.dimension = dimension
-        self._row_bytes = 4 * dimension
+        self._vector_bytes, self._token_bytes = 4 * dimension, -(-dimension // 8)
         with owner_only():
-            self._keys_file = (directory / "keys.bin").open("a+b", buffering=0)
-            self._rows_file = (directory / "rows.f32").open("a+b", buffering=0)
-        self._size = min(
-            os.fstat(self._keys_file.fileno()).st_size // _KEY.itemsize,
-            os.fstat(self._rows_file.fileno()).st_size // self._row_bytes,
-        )
+            self._keys_file = (directory / KEYS).open("a+b", buffering=0)
+            self._rows_file = (directory / ROWS).open("a+b", buffering=0)
+        self._size = os.fstat(self._keys_file.fileno()).st_size // _KEY.itemsize
+        self._end = self._end_of_rows()  # where the next one begins
         self._drop_tail()
+        for name in _BEFORE:
+            (directory / name).unlink(missing_ok=True)
         self._fresh: dict[bytes, int] = {}
         self._damaged: set[int] = set()
         self._sort()
@@ -60,29 +62,34 @@ class EmbeddingStore(Closable):
     def __len__(self) -> int:
         return self._size
 
-    def add(self, keys: Sequence[bytes], vectors: Array, *, durable: bool = True) -> None:
-        """Append vectors (n, dimension); known keys are passed over.
+    def add(self, keys: Sequence[bytes], made: Embedded[Signs], *, durable: bool = True) -> None:
+        """Append what was made of texts; known keys are passed over.
 
         Unless `durable`, a power cut may take them back: what it leaves fails its checksum.
         """
         with self._lock:
-            self._add(keys, vectors, durable=durable)
+            self._add(keys, made, durable=durable)
 
-    def _add(self, keys: Sequence[bytes], vectors: Array, *, durable: bool) -> None:
+    def _add(self, keys: Sequence[bytes], made: Embedded[Signs], *, durable: bool) -> None:
         fresh = {key: i for i, key in enumerate(keys) if key not in self}
         if not fresh:
             return
-        rows = np.ascontiguousarray(vectors[list(fresh.values())], "<f4")
-        table = np.array(
-            [(key, zlib.crc32(row.tobytes())) for key, row in zip(fresh, rows, strict=True)], _KEY
-        )
+        rows, lines, end = list[bytes](), list[tuple[bytes, int, int, int]](), self._end
+        for key, i in fresh.items():
+            vector = np.ascontiguousarray(made.vectors[i], "<f4").tobytes()
+            row = vector + (made.tokens[i].tobytes() if made.tokens else b"")
+            rows.append(row)
+            lines.append((key, zlib.crc32(row), len(row), end))
+            end += len(row)
         self._drop_tail()  # of an addition that was interrupted
-        for file, content in ((self._rows_file, rows), (self._keys_file, table)):
-            left = memoryview(content.tobytes())
+        content = b"".join(rows), np.array(lines, _KEY).tobytes()
+        for file, part in zip((self._rows_file, self._keys_file), content, strict=True):
+            left = memoryview(part)
             while left:
                 left = left[file.write(left) :]
             if durable:
                 os.fsync(file.fileno())
+        self._end = end
         for key in fresh:
             self._fresh[key] = self._size
             self._size += 1
@@ -96,42 +103,59 @@ class EmbeddingStore(Closable):
         for i, key in enumerate(keys):
             row = self._row(key)
             if row is not None:
-                vectors[i] = np.frombuffer(row, "<f4")
+                vectors[i] = np.frombuffer(row, "<f4", self.dimension)
                 found[i] = True
         return vectors, found
+
+    def tokens(self, keys: Sequence[bytes]) -> list[Signs]:
+        """Return the signs of each text's tokens, (tokens, dimension / 8); none where missing."""
+        rows = [self._row(key) or b"" for key in keys]
+        shape = -1, self._token_bytes
+        return [np.frombuffer(row, np.uint8)[self._vector_bytes :].reshape(shape) for row in rows]
 
     def _row(self, key: bytes) -> bytes | None:
         """Return the newest intact row of a key, or None: a damaged one is embedded again."""
         with self._lock:
             while (position := self._find(key)) is not None:
-                start = position * self._row_bytes
-                row = os.pread(self._rows_file.fileno(), self._row_bytes, start)
-                if zlib.crc32(row) == self._line(position)["check"]:
-                    return row
+                _, check, length, start = self._line(position).item()
+                if self._vector_bytes <= length <= self._end - start:
+                    row = os.pread(self._rows_file.fileno(), length, start)
+                    if zlib.crc32(row) == check:
+                        return row
                 self._damaged.add(position)
             return None
 
+    def _end_of_rows(self) -> int:
+        """Return where the last row ends that a line tells of and the file holds."""
+        table = np.frombuffer(self._lines(), _KEY)
+        ends = table["start"] + table["length"]
+        return int(ends[ends <= os.fstat(self._rows_file.fileno()).st_size].max(initial=0))
+
     def _drop_tail(self) -> None:
-        """Cut both files to what is known to be whole."""
+        """Cut both files to what was written whole."""
         self._keys_file.truncate(self._size * _KEY.itemsize)
-        self._rows_file.truncate(self._size * self._row_bytes)
+        self._rows_file.truncate(self._end)
 
     def _sort(self) -> None:
         """Order all keys by their first eight bytes, so that a look-up is a binary search."""
-        self._keys_file.seek(0)
-        content = self._keys_file.readall()[: self._size * _KEY.itemsize]
+        content = self._lines()
+        self._table = np.frombuffer(content, _KEY)
         prefixes = np.ndarray(self._size, "<u8", content, strides=(_KEY.itemsize,))
         self._order = np.argsort(prefixes, kind="stable")
         self._prefixes = prefixes[self._order]
         self._fresh.clear()
+
+    def _lines(self) -> bytes:
+        self._keys_file.seek(0)
+        return self._keys_file.readall()[: self._size * _KEY.itemsize]
 
     def _find(self, key: bytes) -> int | None:
         """Return the newest undamaged row of a key, or None."""
         position = self._fresh.get(key)
         if position is not None and position not in self._damaged:
             return position
-        prefix = np.frombuffer(key[:8], "<u8")[0]
-        end = int(np.searchsorted(self._prefixes, prefix, side="right"))
+        prefix = np.uint64(int.from_bytes(key[:8], "little"))
+        end = int(self._prefixes.searchsorted(prefix, side="right"))
         while end > 0 and self._prefixes[end - 1] == prefix:
             end -= 1
             position = int(self._order[end])
@@ -140,43 +164,42 @@ class EmbeddingStore(Closable):
         return None
 
     def _line(self, position: int) -> np.void:
+        if position < len(self._table):
+            known: np.void = self._table[position]
+            return known
         content = os.pread(self._keys_file.fileno(), _KEY.itemsize, position * _KEY.itemsize)
         line: np.void = np.frombuffer(content, _KEY)[0]
         return line
 
 
 def forget_passages(directory: Path, keys: Collection[bytes]) -> int:
-    """Rewrite the files of a model's store without the vectors of some texts; return how many went.
+    """Rewrite the files of a model's store without some texts; return how many rows went.
 
-    The store must not be open. Files that cannot be read as they should be are removed whole: what
-    was in them is embedded again.
+    The store must not be open. Rows that are damaged go, too: they are embedded again.
     """
-    names = directory / "keys.bin", directory / "rows.f32"
-    if not all(name.exists() for name in names):
+    for name in _BEFORE:
+        (directory / name).unlink(missing_ok=True)
+    if not all((directory / name).exists() for name in (KEYS, ROWS)):
         return 0
-    table = np.fromfile(names[0], _KEY)
-    rows = names[1].read_bytes()
-    unwanted = np.array([one["sha256"].tobytes() in keys for one in table], bool)
-    if not unwanted.any():
-        return 0
-    size = _row_bytes(table, rows)
-    if size is None:
-        shutil.rmtree(directory)
-        return len(table)
-    kept = [i for i in np.flatnonzero(~unwanted).tolist() if (i + 1) * size <= len(rows)]
-    # Rows first: keys without their rows fail their checksums, and only that.
-    write_atomically(names[1], b"".join(rows[i * size : (i + 1) * size] for i in kept))
-    write_atomically(names[0], table[kept].tobytes())
-    return int(unwanted.sum())
-
-
-def _row_bytes(table: Array, rows: bytes) -> int | None:
-    """Return the length of a row, which the checksums tell; None when they tell nothing."""
-    lengths = (4 * dimension for dimension in range(1, _MOST_DIMENSIONS + 1))
-    wanted = int(table[0]["check"])
-    return next(
-        (n for n in lengths if n * len(table) <= len(rows) and zlib.crc32(rows[:n]) == wanted), None
-    )
+    content = (directory / KEYS).read_bytes()
+    table = np.frombuffer(content, _KEY, len(content) // _KEY.itemsize)
+    rows = memoryview((directory / ROWS).read_bytes())
+    kept, lines, end, gone = list[memoryview](), list[tuple[bytes, int, int, int]](), 0, 0
+    lines_of = (table[name].tolist() for name in ("check", "length", "start"))
+    for line, check, length, start in zip(table, *lines_of, strict=True):
+        key = line["sha256"].tobytes()
+        row = rows[start : start + length]
+        if key in keys:
+            gone += 1
+        elif zlib.crc32(row) == check:
+            kept.append(row)
+            lines.append((key, check, length, end))
+            end += length
+    if gone:
+        # Rows first: keys without their rows fail their checksums, and only that.
+        write_atomically(directory / ROWS, b"".join(kept))
+        write_atomically(directory / KEYS, np.array(lines, _KEY).tobytes())
+    return gone
 
 
 def passage_key(passage: str) -> bytes:

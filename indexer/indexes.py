@@ -275,8 +275,8 @@ class Indexes:
         keys = index.passage_keys(waiting)
         first = {key: place for place, key in reversed(list(enumerate(keys)))}
         passages = index.passages(self._store, waiting[list(first.values())])
-        raw = model.encoder.encode_passages_quickly(passages)
-        model.embeddings.add(list(first), raw, durable=False)  # quickly made again, if need be
+        made = model.encoder.embed_passages(passages, quickly=True)
+        model.embeddings.add(list(first), made, durable=False)  # quickly made again, if need be
         self._take_kept(index, model, waiting)
 
 

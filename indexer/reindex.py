@@ -258,8 +258,8 @@ class _Embedder:
         # Texts of like length share a batch, so that little is spent on padding.
         ordered = sorted(self._waiting.items(), key=lambda item: (len(item[1]), item[0]))
         for batch in batched(ordered, _KEEP):
-            vectors = self._model.encoder.encode_passages([passage for _, passage in batch])
-            self._model.embeddings.add([key for key, _ in batch], vectors)
+            made = self._model.encoder.embed_passages([passage for _, passage in batch])
+            self._model.embeddings.add([key for key, _ in batch], made)
         self._waiting.clear()
 
 

@@ -6,9 +6,13 @@ and each when it is first needed, of the same numbers: an int8 ONNX graph for si
 sentence-transformers directory for bulk.
 """
 
+import hashlib
 from functools import partial
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
+
+import numpy as np
 
 from shiyi.core.errors import ModelUnavailableError
 from shiyi.models import sentence
@@ -19,6 +23,7 @@ from shiyi.models.checkpoint import write_checkpoint
 from shiyi.models.e5file import PackedModel
 from shiyi.models.engine import EngineEncoder, Identity
 from shiyi.models.graph import int8_onnx
+from shiyi.models.interaction import Vectors
 from shiyi.models.quick import GRAPH, TOKENIZER, QuickEngine
 from shiyi.models.sentence import SentenceEngine
 from shiyi.models.unigram import tokenizer_json
@@ -34,9 +39,10 @@ _QUERY_PROMPT = "query: "
 _PASSAGE_PROMPT = "passage: "
 _DIMENSION = 384
 _MAX_TOKENS = 512
+_CENTRE = "multilingual-e5-small-centre.npy"  # tools/fit_centre.py
 
 # A change of how a form is written takes a new name, and old caches are left behind.
-_QUICK_FORM = "onnx-int8-3"
+_QUICK_FORM = "onnx-int8-4"
 _BULK_FORM = "sentence-transformers-2"
 
 
@@ -53,13 +59,13 @@ def load_bundled(
     identity = Identity(
         model=NAME,
         weights_sha256=tuned_sha256(_SHA256),
-        pooling="mean",
+        pooling=f"mean; signs of tokens about {_centre_sha256()[:16]}",
         query_prompt=query,
         passage_prompt=passage,
         dimension=_DIMENSION,
         max_tokens=_MAX_TOKENS,
     )
-    build = partial(EngineEncoder, NAME, identity)
+    build = partial(EngineEncoder, NAME, identity, centre=_centre())
     calibration = find_calibration(identity.fingerprint, cache)
 
     def bulk() -> SentenceEngine:
@@ -111,6 +117,17 @@ def write_untuned(directory: Path) -> None:
 def _write_bulk_form(directory: Path) -> None:
     model = _tuned_model()
     write_checkpoint(model, tokenizer_json(model), directory)
+
+
+def _centre() -> Vectors:
+    """Return the usual state of a token."""
+    with files(__package__).joinpath(_CENTRE).open("rb") as file:
+        centre: Vectors = np.load(file, allow_pickle=False)
+    return centre
+
+
+def _centre_sha256() -> str:
+    return hashlib.sha256(files(__package__).joinpath(_CENTRE).read_bytes()).hexdigest()
 
 
 def _tuned_model() -> TunedModel:

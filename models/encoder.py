@@ -18,6 +18,7 @@ from shiyi.core.errors import ModelUnavailableError
 from shiyi.models.bundled import load_bundled
 from shiyi.models.calibration import Calibration
 from shiyi.models.hashing import HashingEncoder
+from shiyi.models.interaction import Embedded, Signs, Vectors
 from shiyi.models.sentence import load_sentence_encoder
 
 
@@ -44,8 +45,15 @@ class Encoder(Protocol):
         """Encode what is looked for, quickly."""
         ...
 
-    def encode_passages_quickly(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Encode a few texts to be found without loading what bulk encoding needs."""
+    def embed_passages(self, texts: Sequence[str], *, quickly: bool = False) -> Embedded[Signs]:
+        """Encode texts to be found, with their tokens where the encoder tells them.
+
+        quickly: without loading what bulk encoding needs, which is better for a few texts.
+        """
+        ...
+
+    def embed_queries(self, texts: Sequence[str]) -> Embedded[Vectors]:
+        """Encode what is looked for, with its tokens where the encoder tells them."""
         ...
 
 

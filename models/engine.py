@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from shiyi.core.errors import ModelUnavailableError, UsageError
 from shiyi.models.calibration import Calibration
+from shiyi.models.interaction import Embedded, Signs, Vectors, directions, signs
 from shiyi.models.text import without_surrogates
-
-Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,12 @@ class Engine(Protocol):
 
     def encode(self, texts: Sequence[str], *, query: bool) -> NDArray[Any]: ...
 
+    def states(
+        self, texts: Sequence[str], *, query: bool
+    ) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+        """Return the vectors, and the last states of each text's own tokens, (tokens, hidden)."""
+        ...
+
 
 class EngineEncoder:
     """An `Encoder` over a quick engine and, loaded at first use, a bulk engine."""
@@ -63,12 +68,15 @@ class EngineEncoder:
         quick: Engine,
         load_bulk: Callable[[], Engine] | None = None,
         calibration: Calibration | None = None,
+        centre: Vectors | None = None,
     ) -> None:
+        """centre: the usual state of a token, (dimension,); without one no tokens are told."""
         self.name = name
         self.fingerprint = identity.fingerprint
         self.dimension = identity.dimension
         self.max_tokens = identity.max_tokens
         self.calibration = calibration
+        self._centre = centre
         self._quick = quick
         self._load_bulk = load_bulk
         self._bulk: Engine | None = None if load_bulk else quick
@@ -81,23 +89,42 @@ class EngineEncoder:
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Encode texts to be found, in bulk."""
-        return self._encode(self._bulk_engine, texts, query=False)
+        return self._encode(self._bulk_engine, texts, query=False)[0]
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Encode what is looked for; each row depends on its own text only."""
-        return self._encode(lambda: self._quick, texts, query=True)
+        return self._encode(lambda: self._quick, texts, query=True)[0]
 
-    def encode_passages_quickly(self, texts: Sequence[str]) -> Vectors:
-        """Encode a few texts to be found, without loading the bulk engine."""
-        return self._encode(lambda: self._quick, texts, query=False)
+    def embed_passages(self, texts: Sequence[str], *, quickly: bool = False) -> Embedded[Signs]:
+        """Encode texts to be found, with their tokens; quickly: without loading the bulk engine."""
+        engine = (lambda: self._quick) if quickly else self._bulk_engine
+        vectors, states = self._encode(engine, texts, query=False, told=True)
+        if self._centre is None:
+            return Embedded(vectors)
+        return Embedded(vectors, [signs(one, self._centre) for one in states])
+
+    def embed_queries(self, texts: Sequence[str]) -> Embedded[Vectors]:
+        """Encode what is looked for, with its tokens; each depends on its own text only."""
+        vectors, states = self._encode(lambda: self._quick, texts, query=True, told=True)
+        if self._centre is None:
+            return Embedded(vectors)
+        return Embedded(vectors, [directions(one, self._centre) for one in states])
+
+    def token_states(self, texts: Sequence[str], *, query: bool) -> list[NDArray[Any]]:
+        """Return the last states of each text's tokens, from which their centre is made."""
+        return self._bulk_engine().states(checked_texts(texts), query=query)[1]
 
     def _encode(
-        self, engine: Callable[[], Engine], texts: Sequence[str], *, query: bool
-    ) -> Vectors:
+        self, engine: Callable[[], Engine], texts: Sequence[str], *, query: bool, told: bool = False
+    ) -> tuple[Vectors, list[NDArray[Any]]]:
+        """Return the vectors and, `told` and with a centre to see them from, the tokens' states."""
         cleaned = checked_texts(texts)
         if not cleaned:
-            return np.empty((0, self.dimension), np.float32)
-        return unit_rows(engine().encode(cleaned, query=query))
+            return np.empty((0, self.dimension), np.float32), []
+        if not told or self._centre is None:
+            return unit_rows(engine().encode(cleaned, query=query)), []
+        vectors, states = engine().states(cleaned, query=query)
+        return unit_rows(vectors), states
 
     def _bulk_engine(self) -> Engine:
         with self._loading:

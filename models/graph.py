@@ -7,6 +7,7 @@ that is run alone has a vector that does not depend on its neighbours.
 
     ids      int64   (1, length)   token ids with <s> and </s>, length ≤ 512
     vector   float32 (1, hidden)   the mean of the last hidden states, not yet of unit length
+    states   float32 (1, length, hidden)   the last hidden states themselves
 """
 
 from importlib import import_module
@@ -44,6 +45,7 @@ class _Graph:
         hidden = self._embeddings()
         for layer in range(self._model.layers):
             hidden = self._layer(hidden, f"l{layer}.")
+        self._add("Identity", [hidden], output="states")
         axis = self._constant(np.array([1], np.int64))
         self._add("ReduceMean", [hidden, axis], output="vector", keepdims=0)
         helper, types = self._onnx.helper, self._onnx.TensorProto
@@ -51,7 +53,12 @@ class _Graph:
             self._nodes,
             "e5",
             [helper.make_tensor_value_info("ids", types.INT64, [1, "length"])],
-            [helper.make_tensor_value_info("vector", types.FLOAT, [1, self._model.hidden])],
+            [
+                helper.make_tensor_value_info("vector", types.FLOAT, [1, self._model.hidden]),
+                helper.make_tensor_value_info(
+                    "states", types.FLOAT, [1, "length", self._model.hidden]
+                ),
+            ],
             self._constants,
         )
         opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_CONTRIB, 1)]

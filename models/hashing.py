@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from shiyi.models.calibration import Calibration
 from shiyi.models.engine import Identity, checked_texts, unit_rows
+from shiyi.models.interaction import VectorsOnly
 
 _DIMENSION = 128
 _LONGEST_GRAM = 3
@@ -20,7 +21,7 @@ _LONGEST_GRAM = 3
 _MAX_TOKENS = 8192
 
 
-class HashingEncoder:
+class HashingEncoder(VectorsOnly):
     """Signed counts of 1- to 3-grams of the folded text, in `dimension` buckets."""
 
     name = "hashing"
@@ -50,10 +51,6 @@ class HashingEncoder:
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Encode what is looked for."""
         return self._encode(self._query_prompt, texts)
-
-    def encode_passages_quickly(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Encode texts to be found."""
-        return self.encode_passages(texts)
 
     def _encode(self, prompt: str, texts: Sequence[str]) -> NDArray[np.float32]:
         counts = np.zeros((len(texts), self.dimension))

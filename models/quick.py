@@ -20,6 +20,7 @@ from shiyi.core.errors import ModelUnavailableError
 GRAPH = "model.onnx"
 TOKENIZER = "tokenizer.json"
 _ERRORS_ONLY = 3
+_VECTOR, _STATES = "vector", "states"  # outputs of the graph
 _SILENCE = ("ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED")  # its name differs by version
 
 
@@ -43,22 +44,40 @@ class QuickEngine:
                 f"The model in {directory} cannot be loaded ({type(error).__name__}); delete that "
                 "directory, and it will be made again."
             ) from error
+        # A prompt begins with <s> and has </s> after it, as every text does.
+        self._before = {
+            query: len(self._tokenizer.encode(prompt.rstrip()).ids) - 1
+            for query, prompt in ((True, query_prompt), (False, passage_prompt))
+        }
         self._tokenizer.enable_truncation(max_length=max_tokens)
 
     def encode(self, texts: Sequence[str], *, query: bool) -> NDArray[Any]:
         """Encode each text by itself, shape (texts, dimension)."""
+        return np.stack([vector for (vector,) in self._run(texts, query=query, wanted=[_VECTOR])])
+
+    def states(
+        self, texts: Sequence[str], *, query: bool
+    ) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+        """Return the vectors, and the last states of each text's own tokens, (tokens, hidden)."""
+        runs = self._run(texts, query=query, wanted=[_VECTOR, _STATES])
+        before = self._before[query]
+        return np.stack([vector for vector, _ in runs]), [states[before:-1] for _, states in runs]
+
+    def _run(
+        self, texts: Sequence[str], *, query: bool, wanted: list[str]
+    ) -> list[list[NDArray[Any]]]:
+        """Return what is wanted of each text."""
         prompt = self._query_prompt if query else self._passage_prompt
+
+        def run(text: str) -> list[NDArray[Any]]:
+            ids = np.array([self._tokenizer.encode(prompt + text).ids], np.int64)
+            return [found[0] for found in self._session.run(wanted, {"ids": ids})]
+
         workers = min(len(texts), os.cpu_count() or 1)
         if workers == 1:
-            return np.stack([self._vector(prompt + text) for text in texts])
+            return [run(text) for text in texts]
         with ThreadPoolExecutor(workers) as pool:
-            return np.stack(list(pool.map(self._vector, (prompt + text for text in texts))))
-
-    def _vector(self, text: str) -> NDArray[np.float32]:
-        ids = np.array([self._tokenizer.encode(text).ids], np.int64)
-        (vectors,) = self._session.run(None, {"ids": ids})
-        row: NDArray[np.float32] = vectors[0]
-        return row
+            return list(pool.map(run, texts))
 
 
 def _session(path: Path) -> Any:

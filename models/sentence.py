@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from shiyi.core.errors import ModelUnavailableError
@@ -58,6 +59,23 @@ class SentenceEngine:
             list(texts), prompt=prompt, batch_size=_BATCH, show_progress_bar=False
         )
         return vectors
+
+    def states(
+        self, texts: Sequence[str], *, query: bool
+    ) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+        """Return the vectors, and the last states of each text's own tokens, (tokens, hidden)."""
+        encode = self._model.encode_query if query else self._model.encode_document
+        prompt = self.query_prompt if query else self.passage_prompt
+        found = encode(
+            list(texts), prompt=prompt, batch_size=_BATCH, show_progress_bar=False,
+            output_value=None,
+        )  # fmt: skip
+        before = len(self._model.tokenizer(prompt.rstrip())["input_ids"]) - 1
+        states = []
+        for one in found:
+            length = int(one["attention_mask"].sum())
+            states.append(one["token_embeddings"][before : length - 1].numpy())
+        return np.stack([one["sentence_embedding"].numpy() for one in found]), states
 
 
 def installed() -> bool:

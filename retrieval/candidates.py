@@ -99,6 +99,11 @@ def _cosines(index: ScopeIndex, vectors: Array | None, slots: Array) -> Array:
         each = [table.scores_of(vector, slots) for vector in vectors]
     else:
         each = [table.scores(vector)[slots] for vector in vectors]
+    return lifted(each)
+
+
+def lifted(each: Sequence[Array]) -> Array:
+    """Return how near documents are to a whole text, given that, and then to other wordings."""
     whole = each[0]
     for part in each[1:]:
         whole = np.maximum(whole, each[0] + _LIFTED * (part - each[0]))

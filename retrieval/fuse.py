@@ -4,7 +4,7 @@ The constants belong to the encoder and come with its calibration. How they were
 was tried in their place, is in docs/decisions/0002-ranking.md.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,12 @@ _TIME = 1.5  # to a document of the days that a question names
 _TIME_OF_REMARK = 0.375  # a remark names its own time, not always that of what it recalls
 _SPEAKING_TIME = 0.5  # of a perfect fit; a mere overlap with another year is none
 _TINY = 1e-12
-STEPS = ("gate", "other-script", "time", "neighbours", "sources", "successors", "names")
+_INTERACTION = 5.0
+_INTERACTION_TIMED = 2.5  # a time that is asked for is seldom named by the text
+_INTERACTING = 50  # documents, the best by everything else
+STEPS = (
+    "gate", "other-script", "time", "neighbours", "sources", "interaction", "successors", "names",
+)  # fmt: skip
 _SUCCESSOR = 0.5
 _AHEAD = 1e-6  # of what it replaced
 _CHAIN = 16  # records, each of which replaced the one before
@@ -78,6 +83,7 @@ class Fused:
     time: Array
     neighbour: Array
     source: Array
+    interaction: Array
     other_script: Array
     score: Array
     speaks: Array
@@ -92,18 +98,20 @@ def fuse(
     without: Collection[str] = frozenset(),
     *,
     by_meaning: bool = True,
+    met: Callable[[Array], Array] | None = None,
 ) -> Fused:
     """Fuse by the recipe: dense in standard deviations, words as far as their best hit carries.
 
     score = cosine / (divisor · spread) + gate · BM25 / best BM25 + exact + time
-            + neighbour share + source share
+            + neighbour share + source share + interaction
 
     What replaced a document is brought ahead of it, in its source share.
 
     A document speaks for itself by a shared word, an identifier, a date or, `by_meaning`, by
     being nearer than the spread; or through what it quotes or what quotes it.
 
-    without: what of STEPS is left out, to measure what it is worth.
+    met: gives for positions how well their tokens meet those of the query, NaN where that is not
+    known. without: what of STEPS is left out, to measure what it is worth.
     """
     spread = _spread(evidence, calibration)
     dense = evidence.cosine / (calibration.divisor * spread)
@@ -117,18 +125,19 @@ def fuse(
     if "time" in without:
         time = np.zeros_like(time)
     own = dense + lexical + evidence.exact + time
-    nothing = np.zeros_like(own)
     speaks = (evidence.bm25 > 0) | (evidence.exact > 0) | (evidence.time >= _SPEAKING_TIME)
     if by_meaning:
         speaks |= evidence.cosine > spread
-    earned = _earned(own, evidence)
-    neighbour = _neighbour_share(earned, evidence) if "neighbours" not in without else nothing
-    source = nothing
-    if "sources" not in without:
-        source = _source_share(np.where(speaks, earned, 0.0), evidence)
+    neighbour, source = _lent(own, speaks, evidence, without)
     speaks |= source > 0
+    interaction = np.zeros_like(own)
+    if met is not None and "interaction" not in without:
+        interaction = _interaction(own + neighbour + source, evidence, met)
+        neighbour, source = _lent(own + interaction, speaks, evidence, without)
+    score = own + interaction + neighbour + source
     if "successors" not in without:
-        source = source + _lifted(own + neighbour + source, speaks, evidence.succession)
+        lifted = _lifted(score, speaks, evidence.succession)
+        source, score = source + lifted, score + lifted
     return Fused(
         dense=dense,
         lexical=lexical,
@@ -136,8 +145,9 @@ def fuse(
         time=time,
         neighbour=neighbour,
         source=source,
+        interaction=interaction,
         other_script=other,
-        score=own + neighbour + source,
+        score=score,
         speaks=speaks | (source > 0),
         spread=spread,
         gate=gate,
@@ -213,6 +223,17 @@ def _other_script(evidence: Evidence, lexical: Array, other: Array, spread: floa
     return np.where(other, np.maximum(lexical, lent), believed * lexical)
 
 
+def _lent(
+    own: Array, speaks: Array, evidence: Evidence, without: Collection[str]
+) -> tuple[Array, Array]:
+    """Return what the turns beside each document lend it, and what it quotes or is quoted by."""
+    earned, nothing = _earned(own, evidence), np.zeros_like(own)
+    return (
+        nothing if "neighbours" in without else _neighbour_share(earned, evidence),
+        nothing if "sources" in without else _source_share(np.where(speaks, earned, 0.0), evidence),
+    )
+
+
 def _earned(own: Array, evidence: Evidence) -> Array:
     """Return what each document has above the median, and so has to lend."""
     if not len(own):
@@ -255,6 +276,38 @@ def _source_share(earned: Array, evidence: Evidence) -> Array:
     np.maximum.at(share, fragments, earned[records])
     np.maximum.at(share, records, earned[fragments])
     return _FROM_QUOTED * share
+
+
+def _interaction(score: Array, evidence: Evidence, met: Callable[[Array], Array]) -> Array:
+    """Return what the tokens of the best documents add, above what those of the least of them do.
+
+    A record and the words that it quotes are looked at together. A document whose tokens are not
+    known gets what the others have on average.
+    """
+    share = np.zeros_like(score)
+    chosen = _best(score)
+    if len(evidence.sources):
+        chosen[evidence.sources[chosen[evidence.sources].any(axis=1)]] = True
+    best = np.flatnonzero(chosen)
+    found = met(best)
+    known = np.isfinite(found)
+    if known.any():
+        found = np.where(known, found, found[known].mean())
+        timed = evidence.time.any() and not evidence.remark
+        weight = _INTERACTION_TIMED if timed else _INTERACTION
+        share[best] = weight * (found - found.min())
+    return share
+
+
+def _best(score: Array) -> Array:
+    """Tell which documents are the best, bool, whatever their order: of many alike all or none."""
+    if len(score) <= _INTERACTING:
+        return np.ones(len(score), bool)
+    rounded = np.round(score, 9)
+    place = len(score) - _INTERACTING
+    least = np.partition(rounded, place)[place]
+    best: Array = rounded >= least
+    return best if np.count_nonzero(best) <= 2 * _INTERACTING else rounded > least
 
 
 def _lifted(score: Array, speaks: Array, succession: Succession) -> Array:

@@ -34,6 +34,11 @@ class Parts:
     """The parts whose sum is the score of a hit. None of them is a probability."""
 
     dense: float = field(metadata=_said("nearness in meaning, in quarters of a standard deviation"))
+    interaction: float = field(
+        metadata=_said(
+            "how well each token of the query is met by one of its own, above the least of the best"
+        )
+    )
     lexical: float = field(
         metadata=_said("shared words, as far as the best of them carries evidence")
     )

@@ -1,5 +1,6 @@
 """Search: the plain list of hits, each with its reasons."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +11,9 @@ from shiyi.indexer.index import ScopeIndex
 from shiyi.indexer.indexes import Indexes
 from shiyi.indexer.segment import Array
 from shiyi.models.calibration import Calibration
+from shiyi.models.interaction import Vectors, max_sims
 from shiyi.models.tokens import TokenCounter
-from shiyi.retrieval.candidates import gather, only_named
+from shiyi.retrieval.candidates import gather, lifted, only_named
 from shiyi.retrieval.fuse import DOUBT, Evidence, Fused, fuse, margin
 from shiyi.retrieval.hits import Found, collect_hits
 from shiyi.retrieval.othernames import NO_OTHER_NAMES, other_names
@@ -27,6 +29,7 @@ __all__ = ["MAX_LIMIT", "MAX_QUERY", "Finding", "Query", "find", "search"]
 _SHOWN_TERMS = 16
 _SELF = LAYERS.index("self")
 _LEAST = 0.1  # of the best score; what has less only costs tokens
+_EVEN = 6  # decimals; the order of a sum of floats depends on what stands beside it
 _POOL = 8  # candidates looked at for each hit asked for, before the same words are folded
 
 
@@ -97,10 +100,12 @@ def find(indexes: Indexes, scope: str, query: Query, trace: Tracer = SILENT) -> 
     with trace.stage("names"):
         names = other_names(index, asked) if "names" not in query.without else NO_OTHER_NAMES
     with trace.stage("encode"):
-        vectors, own = None, None
+        vectors, own, met = None, None, None
         if use_vectors:
             texts = [asked.text, *asked.sentences, *names.texts]
-            vectors, own = _encode(indexes, index, texts, notes)
+            vectors, own, tokens = _encode(indexes, index, texts, notes)
+            if "lexical" in query.channels and tokens:
+                met = _meeting(indexes, index, tokens[: 1 + len(asked.sentences)])
     trace.uses(index, own)
     with trace.stage("candidates"):
         slots, evidence = gather(
@@ -114,7 +119,10 @@ def find(indexes: Indexes, scope: str, query: Query, trace: Tracer = SILENT) -> 
         )
     with trace.stage("fuse"):
         calibration = own or Calibration.identity(1, "")
-        fused = fuse(evidence, calibration, query.without, by_meaning=asked.by_meaning)
+        fused = fuse(
+            evidence, calibration, query.without, by_meaning=asked.by_meaning,
+            met=None if met is None else lambda positions: met(slots[positions]),
+        )  # fmt: skip
         above = margin(evidence, calibration)
     known = above >= 0
     # A remark wants whatever it recalls; only a question can be told that nothing is known.
@@ -164,20 +172,35 @@ def _choose(
 
 def _encode(
     indexes: Indexes, index: ScopeIndex, texts: list[str], notes: list[str]
-) -> tuple[Array | None, Calibration | None]:
-    """Return the centred vectors of texts that ask, (k, d), and the calibration.
+) -> tuple[Array | None, Calibration | None, Sequence[Vectors]]:
+    """Return the centred vectors of texts that ask, (k, d), the calibration, and their tokens.
 
-    None when nothing is embedded.
+    None, and no tokens, when nothing is embedded.
     """
     if index.vectors is None or not index.vectors.any_embedded:
-        return None, None
+        return None, None, ()
     try:
         model = indexes.model()
-        raw = model.encoder.encode_queries([to_simplified(text) for text in texts])
+        made = model.encoder.embed_queries([to_simplified(text) for text in texts])
     except ModelUnavailableError as error:
         notes.append(f"Keywords only: {error}")
-        return None, None
-    return model.calibration.center_queries(raw), model.calibration
+        return None, None, ()
+    return model.calibration.center_queries(made.vectors), model.calibration, made.tokens
+
+
+def _meeting(
+    indexes: Indexes, index: ScopeIndex, asked: Sequence[Vectors]
+) -> Callable[[Array], Array]:
+    """Return what tells of slots how well their tokens meet those of the query.
+
+    asked: the tokens of the whole query, and of its sentences.
+    """
+
+    def met(slots: Array) -> Array:
+        kept = indexes.model().embeddings.tokens(index.passage_keys(slots))
+        return np.round(lifted([max_sims(tokens, kept) for tokens in asked]), _EVEN)
+
+    return met
 
 
 def _rank(

@@ -41,6 +41,7 @@ class Ranked(BaseModel):
     time: float
     neighbour: float
     source: float
+    interaction: float = 0.0  # traces of before have none
     fate: Fate
     of: str | None = Field(default=None, description="the id that is shown in its place")
 

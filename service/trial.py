@@ -16,6 +16,7 @@ from shiyi.core.settings import Settings
 from shiyi.eval.door import Channel
 from shiyi.indexer.analyze import leaving_out
 from shiyi.indexer.documents import documents_fingerprint
+from shiyi.indexer.embeddings import KEYS, ROWS
 from shiyi.indexer.generation import scope_directory
 from shiyi.models.cache import default_cache
 from shiyi.retrieval.fuse import STEPS
@@ -30,7 +31,6 @@ ANALYSIS = ("fold", "bigrams")
 PARTS = (*ANALYSIS, "vector", *STEPS)
 _UNBOUNDED = 10_000_000  # tokens
 _PAGE = 1000
-_VECTORS = ("keys.bin", "rows.f32")
 
 
 @contextmanager
@@ -185,7 +185,7 @@ class Trial:
             return []
         cache = Path(default_cache()) / "trials" / fingerprint
         home = self._session.home / "vectors" / fingerprint
-        return [(cache / name, home / name) for name in _VECTORS]
+        return [(cache / name, home / name) for name in (KEYS, ROWS)]
 
     def _vectors(self) -> int:
         try:

@@ -182,6 +182,7 @@ def _why(hit: Hit) -> str:
         "exact": "identifier",
         "time": "the time asked for",
         "neighbour": "the turns beside it",
+        "interaction": "token by token",
         "source": "what it quotes" if hit.type == "record" else "a record that quotes it",
     }
     parts = [

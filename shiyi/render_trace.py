@@ -32,8 +32,8 @@ _FATES = {
     "stepped down": "shown, in a smaller form",
 }
 _PARTS = {
-    "dense": "meaning", "lexical": "words", "exact": "identifier", "time": "time",
-    "neighbour": "neighbours", "source": "source",
+    "dense": "meaning", "interaction": "tokens", "lexical": "words", "exact": "identifier",
+    "time": "time", "neighbour": "neighbours", "source": "source",
 }  # fmt: skip
 
 

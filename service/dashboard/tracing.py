@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 _BEST, _RANKED = 8, 20
-PARTS = ("dense", "lexical", "exact", "time", "neighbour", "source")
+PARTS = ("dense", "interaction", "lexical", "exact", "time", "neighbour", "source")
 
 
 def questions_of(trace: dict[str, Any]) -> list[dict[str, Any]]:

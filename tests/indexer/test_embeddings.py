@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiyi.indexer.embeddings import EmbeddingStore, passage_key
+from shiyi.indexer.embeddings import KEYS, ROWS, EmbeddingStore, forget_passages, passage_key
+from shiyi.models.interaction import Embedded
 
 DIMENSION = 4
 
@@ -25,7 +26,7 @@ def vector(n: int) -> np.ndarray[Any, np.dtype[np.float32]]:
 
 def fill(directory: Path, numbers: range) -> None:
     with EmbeddingStore(directory, DIMENSION) as store:
-        store.add([key(n) for n in numbers], np.array([vector(n) for n in numbers]))
+        store.add([key(n) for n in numbers], Embedded(np.array([vector(n) for n in numbers])))
 
 
 def held(store: EmbeddingStore, numbers: range) -> list[int]:
@@ -42,7 +43,7 @@ def test_what_is_added_is_kept(tmp_path: Path) -> None:
     fill(tmp_path / "v", range(5))
     with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
         assert held(store, range(8)) == [0, 1, 2, 3, 4]
-        store.add([key(6)], np.array([vector(6)]))
+        store.add([key(6)], Embedded(np.array([vector(6)])))
         assert held(store, range(8)) == [0, 1, 2, 3, 4, 6]
         assert store.get([])[0].shape == (0, DIMENSION)
     with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
@@ -53,18 +54,18 @@ def test_what_is_added_is_kept(tmp_path: Path) -> None:
 def test_a_known_key_is_passed_over(tmp_path: Path) -> None:
     """The files only grow, and only by what is new; what stands in them never changes."""
     fill(tmp_path / "v", range(3))
-    before = [(tmp_path / "v" / name).read_bytes() for name in ("rows.f32", "keys.bin")]
+    before = [(tmp_path / "v" / name).read_bytes() for name in (ROWS, KEYS)]
     fill(tmp_path / "v", range(3))
-    assert [(tmp_path / "v" / name).read_bytes() for name in ("rows.f32", "keys.bin")] == before
+    assert [(tmp_path / "v" / name).read_bytes() for name in (ROWS, KEYS)] == before
 
     fill(tmp_path / "v", range(2, 5))
-    for name, old in zip(("rows.f32", "keys.bin"), before, strict=True):
+    for name, old in zip((ROWS, KEYS), before, strict=True):
         new = (tmp_path / "v" / name).read_bytes()
         assert new.startswith(old)
         assert len(new) == len(old) // 3 * 5
 
 
-@pytest.mark.parametrize("name", ["rows.f32", "keys.bin"])
+@pytest.mark.parametrize("name", [ROWS, KEYS])
 def test_a_torn_tail_is_dropped(tmp_path: Path, name: str) -> None:
     """Cut anywhere, either file still gives every vector before the cut, and takes new ones."""
     fill(tmp_path / "v", range(3))
@@ -77,7 +78,7 @@ def test_a_torn_tail_is_dropped(tmp_path: Path, name: str) -> None:
         with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
             expected = list(range(size * 3 // len(whole)))
             assert held(store, range(3)) == expected
-            store.add([key(n) for n in range(4)], np.array([vector(n) for n in range(4)]))
+            store.add([key(n) for n in range(4)], Embedded(np.array([vector(n) for n in range(4)])))
             assert held(store, range(4)) == [0, 1, 2, 3]
 
 
@@ -97,7 +98,7 @@ def test_a_flipped_bit_makes_one_vector_missing(
 
     with EmbeddingStore(directory, DIMENSION) as store:
         assert held(store, range(4)) == [n for n in range(4) if n != damaged]
-        store.add([key(damaged)], np.array([vector(damaged)]))
+        store.add([key(damaged)], Embedded(np.array([vector(damaged)])))
         assert held(store, range(4)) == [0, 1, 2, 3]
     with EmbeddingStore(directory, DIMENSION) as store:
         assert held(store, range(4)) == [0, 1, 2, 3]
@@ -106,13 +107,60 @@ def test_a_flipped_bit_makes_one_vector_missing(
 def test_an_addition_that_was_broken_off_spoils_nothing(tmp_path: Path) -> None:
     """Rows without keys, as an interruption leaves them, do not shift the rows that follow."""
     with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
-        store.add([key(0)], np.array([vector(0)]))
-        with (tmp_path / "v" / "rows.f32").open("ab") as file:
+        store.add([key(0)], Embedded(np.array([vector(0)])))
+        with (tmp_path / "v" / ROWS).open("ab") as file:
             file.write(vector(9).tobytes() + b"xx")
-        store.add([key(1)], np.array([vector(1)]))
+        store.add([key(1)], Embedded(np.array([vector(1)])))
         assert held(store, range(3)) == [0, 1]
     with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
         assert held(store, range(3)) == [0, 1]
+
+
+def tokens(n: int) -> Any:
+    """Return the signs of n tokens."""
+    return np.full((n, 1), n, np.uint8)
+
+
+def test_tokens_are_kept_beside_the_vector(tmp_path: Path) -> None:
+    """As many as a text has, also none; what is missing has none."""
+    with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
+        numbers = [3, 0, 5]
+        rows = np.array([vector(n) for n in numbers])
+        store.add([key(n) for n in numbers], Embedded(rows, [tokens(n) for n in numbers]))
+        store.add([key(9)], Embedded(np.array([vector(9)])))
+    with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
+        assert held(store, range(10)) == [0, 3, 5, 9]
+        found = store.tokens([key(n) for n in (5, 9, 3, 1, 0)])
+        assert [one.tolist() for one in found] == [[[5]] * 5, [], [[3]] * 3, [], []]
+
+
+def test_what_is_forgotten_leaves_no_byte(tmp_path: Path) -> None:
+    """Neither vector nor tokens of a text stay, and those of others do."""
+    with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
+        rows = np.array([vector(n) for n in range(4)])
+        store.add([key(n) for n in range(4)], Embedded(rows, [tokens(n + 1) for n in range(4)]))
+    assert forget_passages(tmp_path / "v", {key(1), key(8)}) == 1
+    content = (tmp_path / "v" / ROWS).read_bytes()
+    assert vector(1).tobytes() not in content
+    assert len(content) == sum(16 + n + 1 for n in (0, 2, 3))
+    with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
+        assert held(store, range(4)) == [0, 2, 3]
+        assert [len(one) for one in store.tokens([key(n) for n in range(4)])] == [1, 0, 3, 4]
+
+
+def test_what_was_kept_before_tokens_were_goes(tmp_path: Path) -> None:
+    """Files of the form before are of no use to anybody and may hold what was said."""
+    (tmp_path / "v").mkdir()
+    for name in ("keys.bin", "rows.f32"):
+        (tmp_path / "v" / name).write_bytes(b"old")
+    with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
+        assert len(store) == 0
+    assert sorted(path.name for path in (tmp_path / "v").iterdir()) == sorted((KEYS, ROWS))
+
+    (tmp_path / "of another model").mkdir()
+    (tmp_path / "of another model" / "rows.f32").write_bytes(b"old")
+    assert forget_passages(tmp_path / "of another model", {key(1)}) == 0
+    assert not list((tmp_path / "of another model").iterdir())
 
 
 def test_the_files_are_private(tmp_path: Path) -> None:
@@ -155,7 +203,7 @@ def test_a_damaged_vector_is_embedded_again(make_memory: Callable[..., Any], cou
         memory.say(f"第{n}天我们去爬山。", words_only=True)
     first = memory.indexes.reindex("me").directory
     expected = {path.name: path.read_bytes() for path in first.iterdir()}
-    rows = next(memory.home.glob("vectors/*/rows.f32"))
+    rows = next(memory.home.glob(f"vectors/*/{ROWS}"))
     content = bytearray(rows.read_bytes())
     content[700] ^= 4
     rows.write_bytes(bytes(content))

@@ -17,6 +17,7 @@ from shiyi.core.errors import IndexUnusableError
 from shiyi.indexer import generation as generation_module
 from shiyi.indexer import reindex as reindex_module
 from shiyi.indexer import vectors as vectors_module
+from shiyi.indexer.embeddings import KEYS, ROWS
 from shiyi.indexer.generation import CURRENT, MANIFEST, Manifest, open_current, scope_directory
 from shiyi.models.encoder import Encoder, load_encoder
 from shiyi.models.hashing import HashingEncoder
@@ -466,7 +467,7 @@ def test_a_broken_off_reindex_loses_nothing(
         if f"{generation.directory.name}/{MANIFEST}" in old:
             assert {k: v for k, v in files(index_of(memory)).items() if k in old} == old
         sizes = {path.name: path.stat().st_size for path in memory.home.glob("vectors/*/*")}
-        whole = min(sizes["rows.f32"] // 512, sizes["keys.bin"] // 36)
+        whole = min(sizes[ROWS] // 512, sizes[KEYS] // 48)
         assert whole >= kept
         kept = whole
     memory = make_memory(lambda: counting, memory.home)

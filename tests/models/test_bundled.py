@@ -16,6 +16,7 @@ from shiyi.models.cache import default_cache
 from shiyi.models.calibration import Calibration, calibration_path
 from shiyi.models.encoder import load_encoder
 from shiyi.models.engine import EngineEncoder
+from shiyi.models.interaction import max_sims
 from shiyi.models.sentence import SentenceEngine
 
 pytestmark = pytest.mark.model
@@ -68,7 +69,7 @@ def test_it_says_what_it_is(encoder: EngineEncoder) -> None:
 
 def test_both_engines_give_the_same_vectors(encoder: EngineEncoder) -> None:
     """Queries of one may be compared with passages of the other, as they lie and as ranked."""
-    quick = encoder.encode_passages_quickly(TEXTS)
+    quick = encoder.embed_passages(TEXTS, quickly=True).vectors
     bulk = np.concatenate([encoder.encode_passages(part) for part in (TEXTS[:-1], TEXTS[-1:])])
 
     for vectors in (quick, bulk):
@@ -116,9 +117,34 @@ def test_meaning_is_found_across_languages_and_scripts(encoder: EngineEncoder) -
     assert found.argmax(axis=1).tolist() == [0, 1, 2]
 
 
+def test_both_engines_tell_the_same_tokens(encoder: EngineEncoder) -> None:
+    """As many for each text, without those of the prompt, and nine of ten signs agree."""
+    quick = encoder.embed_passages(TEXTS, quickly=True).tokens
+    bulk = encoder.embed_passages(TEXTS).tokens
+    for one, other in zip(quick, bulk, strict=True):
+        assert one.shape == other.shape
+        assert np.unpackbits(one ^ other).mean() < 0.1
+
+    (lone,) = encoder.embed_passages(["猫"], quickly=True).tokens
+    assert 1 <= len(lone) <= 2
+    (asked,) = encoder.embed_queries(["猫"]).tokens
+    assert asked.shape == (len(lone), encoder.dimension)
+    assert np.linalg.norm(asked, axis=1) == pytest.approx(1, abs=1e-6)
+
+
+def test_tokens_tell_what_is_meant(encoder: EngineEncoder) -> None:
+    """Questions are met best where their subject is, in other words and languages."""
+    memories = ["她对花生过敏，一沾就起红疹。", "周末他在车库里修老钟。", "The lease ends in June."]
+    kept = encoder.embed_passages(memories, quickly=True).tokens
+    for asked, wanted in (("不能吃什么坚果", 0), ("old clocks", 1), ("房租合同什么时候到期", 2)):
+        (tokens,) = encoder.embed_queries([asked]).tokens
+        assert max_sims(tokens, kept).argmax() == wanted
+
+
 def test_queries_and_passages_are_prompted_apart(encoder: EngineEncoder) -> None:
     """The same text is one vector as a question and another as an answer."""
-    query, passage = encoder.encode_queries(TEXTS[:3]), encoder.encode_passages_quickly(TEXTS[:3])
+    query = encoder.encode_queries(TEXTS[:3])
+    passage = encoder.embed_passages(TEXTS[:3], quickly=True).vectors
 
     assert cosines(query, passage).max() < 0.99
 
@@ -188,7 +214,8 @@ def test_the_shipped_calibration_takes_out_what_vectors_share(encoder: EngineEnc
     """Unrelated texts are near 0 after it, which are above .6 before."""
     assert encoder.calibration is not None
     queries = encoder.encode_queries(["量子力学的基本假设", "how to bake sourdough bread"])
-    passages = encoder.encode_passages_quickly(["小明昨天感冒了", "The lease ends in June."])
+    unrelated = ["小明昨天感冒了", "The lease ends in June."]
+    passages = encoder.embed_passages(unrelated, quickly=True).vectors
 
     raw = queries @ passages.T
     centred = (
@@ -239,7 +266,7 @@ from shiyi.models.cache import default_cache
 from shiyi.models.encoder import load_encoder
 assert not {"torch", "transformers", "onnxruntime", "tokenizers"} & set(sys.modules)
 encoder = load_encoder("default", cache=default_cache())
-encoder.encode_queries(["a"]), encoder.encode_passages_quickly(["a"])
+encoder.encode_queries(["a"]), encoder.embed_passages(["a"], quickly=True).vectors
 assert "torch" not in sys.modules
 if len(sys.argv) > 1:
     encoder.encode_passages(["a"])

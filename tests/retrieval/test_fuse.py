@@ -248,3 +248,61 @@ def test_words_stay_before_a_successor_that_hardly_speaks_to_the_question() -> N
     whole = Succession.of([(0, 1, 0, True)])
     found = fuse(evidence(2, exact=[1.0, 0.4], succession=whole), E5)
     assert found.score[1] > found.score[0]
+
+
+def meeting(values: dict[int, float]) -> Any:
+    """Return what tells of positions how well they are met: the values given, NaN for others."""
+    return lambda positions: np.array([values.get(place, np.nan) for place in positions.tolist()])
+
+
+def test_tokens_count_above_the_least_of_the_best() -> None:
+    """Five times what a document is met by beyond the least; the unknown gets the mean."""
+    given = evidence(4, bm25=[9.0, 8.0, 7.0, 6.0], coverage=[0.5] * 4)
+    met = meeting({0: 0.1, 1: 0.3, 2: 0.2})
+
+    found = fuse(given, E5, met=met)
+
+    assert found.interaction == pytest.approx([0.0, 1.0, 0.5, 0.5])
+    assert found.score - fuse(given, E5).score == pytest.approx(found.interaction)
+    assert not fuse(given, E5, {"interaction"}, met=met).interaction.any()
+    assert not fuse(given, E5, met=meeting({})).interaction.any()
+
+
+def test_only_the_best_are_met(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not among the best is not looked at, and stays behind those that are."""
+    monkeypatch.setattr(fuse_module, "_INTERACTING", 2)
+    asked: list[int] = []
+
+    def met(positions: Any) -> Any:
+        asked.extend(positions.tolist())
+        return np.full(len(positions), 0.2)
+
+    fuse(evidence(4, bm25=[1.0, 9.0, 8.0, 2.0]), E5, met=met)
+    assert sorted(asked) == [1, 2]
+
+
+@pytest.mark.parametrize(("alike", "looked_at"), [(2, 3), (6, 1)])
+def test_of_many_alike_all_are_met_or_none(
+    monkeypatch: pytest.MonkeyPatch, alike: int, looked_at: int
+) -> None:
+    """Where the last place is shared, the order of documents does not decide who gets it."""
+    monkeypatch.setattr(fuse_module, "_INTERACTING", 2)
+    asked: list[int] = []
+
+    def met(positions: Any) -> Any:
+        asked.extend(positions.tolist())
+        return np.full(len(positions), 0.2)
+
+    fuse(evidence(1 + alike, bm25=[9.0, *[3.0] * alike]), E5, met=met)
+    assert len(asked) == looked_at
+
+
+def test_what_replaced_stays_ahead_of_what_is_met_better() -> None:
+    """Tokens do not bring back what is no longer so."""
+    first = np.array([0])
+    one = Succession(old=first, new=np.array([1]), case=first, whole=np.array([True]))
+    given = evidence(2, bm25=[9.0, 8.0], coverage=[0.5, 0.5], succession=one)
+
+    found = fuse(given, E5, met=meeting({0: 0.9, 1: 0.1}))
+
+    assert found.score[1] > found.score[0]

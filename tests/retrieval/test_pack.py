@@ -19,7 +19,9 @@ HIT = st.builds(
         version=1, title=text, date_start=day, date_end=day, modified=None, speaker=None,
         fidelity="verbatim", topics=topics, external_id=name, score=score, also=[],
         snippet=Passage(text=text, of="gist", start=0, end=len(text), matches=[(0, 1)]),
-        parts=Parts(dense=score, lexical=0.25, exact=0, neighbour=0, time=0, source=0),
+        parts=Parts(
+            dense=score, lexical=0.25, exact=0, neighbour=0, time=0, source=0, interaction=0
+        ),
         why=Why(cosine=0.5, bm25=1.0, coverage=1.0, terms=[], other_script=False),
     ),
     TEXT, st.lists(TEXT, max_size=3), st.sampled_from([None, "4", "r0010", "a-", "七"]),

@@ -1,11 +1,12 @@
 """The index is a function of the store: any history answers as a fresh build does."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,9 @@ from shiyi.lifecycle.edit import edit
 from shiyi.models.calibration import fit_calibration
 from shiyi.models.encoder import Encoder
 from shiyi.models.hashing import HashingEncoder
+from shiyi.models.interaction import Embedded, Vectors, directions, signs
+from shiyi.retrieval import fuse as fuse_module
+from shiyi.retrieval.results import PARTS
 from tests.examples import few
 
 WORDS = [
@@ -65,9 +69,26 @@ ONE_STORE = settings(
 SCOPES = count()
 
 
+class Telling(HashingEncoder):
+    """The encoder for tests, which tells words as tokens."""
+
+    def embed_passages(self, texts: Sequence[str], *, quickly: bool = False) -> Embedded[Any]:
+        del quickly  # there is one way
+        rows = [self.encode_passages(text.split()) for text in texts]
+        return Embedded(self.encode_passages(texts), [signs(row, self.centre) for row in rows])
+
+    def embed_queries(self, texts: Sequence[str]) -> Embedded[Any]:
+        rows = [self.encode_queries(text.split()) for text in texts]
+        return Embedded(self.encode_queries(texts), [directions(row, self.centre) for row in rows])
+
+    @property
+    def centre(self) -> Vectors:
+        return np.zeros(self.dimension, np.float32)
+
+
 def calibrated() -> Encoder:
     """The encoder for tests with constants of its own, so that it can find nothing, too."""
-    encoder = HashingEncoder()
+    encoder = Telling()
     texts = [" ".join(WORDS[n:]) for n in range(len(WORDS))]
     encoder.calibration = fit_calibration(encoder, texts, WORDS, sources="tests")
     return encoder
@@ -132,8 +153,24 @@ class Player:
         return [one.model_dump() for one in found]
 
 
+def test_the_best_are_met_token_by_token(by_meaning: Any) -> None:
+    """The part says so and belongs to the score; by meaning alone there is none."""
+    for n, text in enumerate(("咖啡 coffee 今天", "下雨 walks", "今天 下雨 咖啡 電話", "王小明")):
+        by_meaning.capture(f"c{n}", text)
+
+    hits = by_meaning.search("咖啡 今天", weak=True).hits
+
+    assert max(hit.parts.interaction for hit in hits) > 0
+    for hit in hits:
+        assert hit.score == pytest.approx(sum(getattr(hit.parts, name) for name in PARTS), abs=1e-5)
+    alone = by_meaning.search("咖啡 今天", weak=True, channels=frozenset({"dense"})).hits
+    assert alone
+    assert not any(hit.parts.interaction for hit in alone)
+
+
 @pytest.fixture
-def by_meaning(make_memory: Callable[..., Any]) -> Any:
+def by_meaning(make_memory: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(fuse_module, "_INTERACTING", 4)  # of the few documents here
     return make_memory(calibrated)
 
 
