@@ -34,7 +34,7 @@ _START = datetime(2018, 1, 1, tzinfo=UTC)
 _TURNS = 8
 _WRITE = 5000
 _VERSION = 2
-_TOKENS_EACH = 0.65  # a character: what the embedded model makes of the labelled sets
+_TOKENS_EACH = 0.65  # a character: what the embedded model makes of the sample archive
 _ASKED_TOKENS = 8
 ALL, PART = "all", "part"
 PART_SHARE = 0.13

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shiyi.models.calibration import Calibration
 from shiyi.models.engine import Identity, checked_texts, unit_rows
-from shiyi.models.interaction import VectorsOnly
+from shiyi.models.interaction import Embedded, Signs, Vectors
 
 _DIMENSION = 128
 _LONGEST_GRAM = 3
@@ -21,7 +21,7 @@ _LONGEST_GRAM = 3
 _MAX_TOKENS = 8192
 
 
-class HashingEncoder(VectorsOnly):
+class HashingEncoder:
     """Signed counts of 1- to 3-grams of the folded text, in `dimension` buckets."""
 
     name = "hashing"
@@ -51,6 +51,15 @@ class HashingEncoder(VectorsOnly):
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Encode what is looked for."""
         return self._encode(self._query_prompt, texts)
+
+    def embed_passages(self, texts: Sequence[str], *, quickly: bool = False) -> Embedded[Signs]:
+        """Encode texts to be found; it tells no tokens."""
+        del quickly  # there is one way
+        return Embedded(self.encode_passages(texts))
+
+    def embed_queries(self, texts: Sequence[str]) -> Embedded[Vectors]:
+        """Encode what is looked for; it tells no tokens."""
+        return Embedded(self.encode_queries(texts))
 
     def _encode(self, prompt: str, texts: Sequence[str]) -> NDArray[np.float32]:
         counts = np.zeros((len(texts), self.dimension))

@@ -31,27 +31,6 @@ class Embedded(Generic[Tokens]):
     tokens: Sequence[Tokens] = ()
 
 
-class VectorsOnly:
-    """The part of an encoder that tells no tokens."""
-
-    def encode_passages(self, texts: Sequence[str]) -> Vectors:
-        """Encode texts to be found."""
-        raise NotImplementedError
-
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        """Encode what is looked for."""
-        raise NotImplementedError
-
-    def embed_passages(self, texts: Sequence[str], *, quickly: bool = False) -> Embedded[Signs]:
-        """Encode texts to be found, without their tokens."""
-        del quickly  # there is one way
-        return Embedded(self.encode_passages(texts))
-
-    def embed_queries(self, texts: Sequence[str]) -> Embedded[Vectors]:
-        """Encode what is looked for, without its tokens."""
-        return Embedded(self.encode_queries(texts))
-
-
 def signs(states: NDArray[Any], centre: Vectors) -> Signs:
     """Return one bit a dimension of states (tokens, dimension): whether it is above the centre."""
     return np.packbits(states > centre, axis=1)

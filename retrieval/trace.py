@@ -17,7 +17,7 @@ from shiyi.indexer.segment import Array
 from shiyi.models.calibration import Calibration
 from shiyi.retrieval.fuse import Evidence, Fused
 from shiyi.retrieval.query import Asked
-from shiyi.retrieval.results import Basis, TimeRead
+from shiyi.retrieval.results import PARTS, Basis, TimeRead
 from shiyi.retrieval.traced import Fate
 from shiyi.retrieval.when import Reading
 
@@ -25,7 +25,7 @@ _RANKED = 20  # of the fused ranking
 _OF_CHANNEL = 8
 _TERMS = 64
 _LEFT_OUT = 100  # ids for each reason; the others are counted
-_PARTS = ("score", "dense", "interaction", "lexical", "exact", "time", "neighbour", "source")
+_PARTS = ("score", *PARTS)
 _DIGITS = 4
 _BLOCK = 64
 _TINY = 1e-9

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from shiyi.retrieval.results import PARTS
+
 _BEST, _RANKED = 8, 20
-PARTS = ("dense", "interaction", "lexical", "exact", "time", "neighbour", "source")
 
 
 def questions_of(trace: dict[str, Any]) -> list[dict[str, Any]]:

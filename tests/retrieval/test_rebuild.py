@@ -166,6 +166,8 @@ def test_the_best_are_met_token_by_token(by_meaning: Any) -> None:
     alone = by_meaning.search("咖啡 今天", weak=True, channels=frozenset({"dense"})).hits
     assert alone
     assert not any(hit.parts.interaction for hit in alone)
+    nothing = Filter(topics=frozenset({"none"}))
+    assert by_meaning.search("咖啡 今天", weak=True, filter=nothing).hits == []
 
 
 @pytest.fixture
