@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from shiyi.core.errors import UsageError
 
@@ -59,8 +60,9 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Replace `path` by `content`: readers see the old bytes or the new ones, never a mixture.
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Give a file to write that takes the place of `path`, whole and durable, when the block ends.
 
     Raises OSError when the disk is full or read-only; the old file is then untouched.
     """
@@ -68,13 +70,22 @@ def write_atomically(path: Path, content: bytes) -> None:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         with owner_only(), temporary.open("xb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
     sync_directory(path.parent)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace `path` by `content`: readers see the old bytes or the new ones, never a mixture.
+
+    Raises OSError when the disk is full or read-only; the old file is then untouched.
+    """
+    with replacing(path) as file:
+        file.write(content)
 
 
 def expanded(place: str | os.PathLike[str]) -> Path:

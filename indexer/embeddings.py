@@ -10,13 +10,13 @@ import hashlib
 import os
 import threading
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from shiyi.core.closable import Closable
-from shiyi.core.files import make_private_directory, owner_only, write_atomically
+from shiyi.core.files import make_private_directory, owner_only, replacing, write_atomically
 from shiyi.indexer.segment import Array
 from shiyi.models.interaction import Embedded, Signs
 
@@ -24,16 +24,39 @@ KEYS, ROWS = "keys.idx", "rows.bin"
 _BEFORE = "keys.bin", "rows.f32"  # what was kept before tokens were, which nothing reads any more
 _KEY = np.dtype([("sha256", "V32"), ("check", "<u4"), ("length", "<u4"), ("start", "<u8")])
 _FRESH = 1 << 16  # keys held in a dictionary before they join the sorted ones
+_opening = threading.Lock()
+_opened: "dict[Path, EmbeddingStore]" = {}
+
+
+def open_embeddings(directory: Path, dimension: int) -> "EmbeddingStore":
+    """Return the store of a directory, the same to all in this process; each who has it closes it.
+
+    Two ways to name one model are two models to whoever loads them, and have the same vectors.
+
+    Raises OSError when the directory cannot be written.
+    """
+    place = directory.resolve()
+    with _opening:
+        store = _opened.get(place)
+        if store is None:
+            store = _opened[place] = EmbeddingStore(place, dimension)
+        store.users += 1
+        return store
 
 
 class EmbeddingStore(Closable):
-    """What one model made of texts, raw as the encoder gave it. 64 bytes of memory a text."""
+    """What one model made of texts, raw as the encoder gave it. 64 bytes of memory a text.
+
+    Only one may be open of a directory: ask `open_embeddings` for it.
+    """
 
     def __init__(self, directory: Path, dimension: int) -> None:
         """Open or make the store; a torn tail is cut off.
 
         Raises OSError when the directory cannot be written.
         """
+        self._directory = directory
+        self.users = 0
         make_private_directory(directory)
         self._lock = threading.RLock()  # a job adds while a search looks up
         self.dimension = dimension
@@ -51,7 +74,13 @@ class EmbeddingStore(Closable):
         self._sort()
 
     def close(self) -> None:
-        """Release the files."""
+        """Release the files, unless somebody else has them open, too."""
+        with _opening:
+            self.users -= 1
+            if self.users > 0:
+                return
+            if _opened.get(self._directory) is self:
+                del _opened[self._directory]
         self._keys_file.close()
         self._rows_file.close()
 
@@ -117,8 +146,8 @@ class EmbeddingStore(Closable):
         """Return the newest intact row of a key, or None: a damaged one is embedded again."""
         with self._lock:
             while (position := self._find(key)) is not None:
-                _, check, length, start = self._line(position).item()
-                if self._vector_bytes <= length <= self._end - start:
+                named, check, length, start = self._line(position).item()
+                if named == key and self._vector_bytes <= length <= self._end - start:
                     row = os.pread(self._rows_file.fileno(), length, start)
                     if zlib.crc32(row) == check:
                         return row
@@ -172,10 +201,12 @@ class EmbeddingStore(Closable):
         return line
 
 
-def forget_passages(directory: Path, keys: Collection[bytes]) -> int:
-    """Rewrite the files of a model's store without some texts; return how many rows went.
+def forget_passages(directory: Path, kept: Container[bytes]) -> int:
+    """Rewrite the files of a model's store with only the texts that are kept; count the others.
 
-    The store must not be open. Rows that are damaged go, too: they are embedded again.
+    The store must not be open. What is torn or damaged goes, too, and is embedded again.
+
+    Raises OSError when there is no room; the files are then as they were.
     """
     for name in _BEFORE:
         (directory / name).unlink(missing_ok=True)
@@ -183,23 +214,20 @@ def forget_passages(directory: Path, keys: Collection[bytes]) -> int:
         return 0
     content = (directory / KEYS).read_bytes()
     table = np.frombuffer(content, _KEY, len(content) // _KEY.itemsize)
-    rows = memoryview((directory / ROWS).read_bytes())
-    kept, lines, end, gone = list[memoryview](), list[tuple[bytes, int, int, int]](), 0, 0
-    lines_of = (table[name].tolist() for name in ("check", "length", "start"))
-    for line, check, length, start in zip(table, *lines_of, strict=True):
-        key = line["sha256"].tobytes()
-        row = rows[start : start + length]
-        if key in keys:
-            gone += 1
-        elif zlib.crc32(row) == check:
-            kept.append(row)
-            lines.append((key, check, length, end))
-            end += length
-    if gone:
-        # Rows first: keys without their rows fail their checksums, and only that.
-        write_atomically(directory / ROWS, b"".join(kept))
-        write_atomically(directory / KEYS, np.array(lines, _KEY).tobytes())
-    return gone
+    staying = np.array([key.tobytes() in kept for key in table["sha256"]], bool)
+    whole = len(content), int(table["length"].sum())
+    if staying.all() and whole == (table.nbytes, (directory / ROWS).stat().st_size):
+        return 0
+    lines = list[tuple[bytes, int, int, int]]()
+    # Rows first: keys without their rows fail their checksums, and only that.
+    with (directory / ROWS).open("rb") as old, replacing(directory / ROWS) as new:
+        for key, check, length, start in table[staying].tolist():
+            row = os.pread(old.fileno(), length, start)
+            if zlib.crc32(row) == check:
+                lines.append((key, check, length, new.tell()))
+                new.write(row)
+    write_atomically(directory / KEYS, np.array(lines, _KEY).tobytes())
+    return len(table) - int(staying.sum())
 
 
 def passage_key(passage: str) -> bytes:

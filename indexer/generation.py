@@ -13,6 +13,9 @@ import json
 import os
 import re
 import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -38,6 +41,7 @@ _PLAIN = (
 _DECODER = json.JSONDecoder()  # json.loads would look for the encoding and for blanks
 _KEPT_CARDS = 4096  # of those read last
 _NAME = re.compile(r"[0-9a-f]{16}")
+_writers: dict[Path, threading.Lock] = {}  # one process owns a home, so they are in its memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +163,19 @@ def open_current(directory: Path) -> Generation | None:
 
     Raises IndexUnusableError when it cannot be used.
     """
+    name = _served(directory)
+    while name is not None:
+        try:
+            return Generation(directory / name)
+        except IndexUnusableError:
+            before, name = name, _served(directory)
+            if name == before:
+                raise  # and not only made way for a newer one
+    return None
+
+
+def _served(directory: Path) -> str | None:
+    """Return the name of the generation that serves, None when there is none yet."""
     try:
         line = (directory / CURRENT).read_bytes().decode("ascii")
     except FileNotFoundError:
@@ -170,7 +187,22 @@ def open_current(directory: Path) -> Generation | None:
     name = line.removesuffix("\n")
     if line == name or not _NAME.fullmatch(name):
         raise IndexUnusableError(f"the file {CURRENT} names no generation")
-    return Generation(directory / name)
+    return name
+
+
+@contextmanager
+def only_writer(directory: Path, *, wait: bool) -> Iterator[bool]:
+    """Keep a scope's generations to the block, and tell whether it has them.
+
+    It has not, when somebody else is just writing one and is not to be waited for.
+    """
+    writer = _writers.setdefault(directory, threading.Lock())
+    alone = writer.acquire(blocking=wait)
+    try:
+        yield alone
+    finally:
+        if alone:
+            writer.release()
 
 
 def begin(directory: Path) -> Path:

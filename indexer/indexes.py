@@ -3,13 +3,14 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
 from shiyi.core.errors import IndexUnusableError, ModelLoadingError, ModelUnavailableError
 from shiyi.indexer.documents import documents_fingerprint
-from shiyi.indexer.embeddings import EmbeddingStore
-from shiyi.indexer.generation import Generation, open_current, scope_directory
+from shiyi.indexer.embeddings import open_embeddings
+from shiyi.indexer.generation import Generation, only_writer, open_current, scope_directory
 from shiyi.indexer.index import ScopeIndex
 from shiyi.indexer.reindex import Model, Progress, build_generation, no_progress
 from shiyi.indexer.segment import Array
@@ -77,7 +78,14 @@ class Indexes:
             encoder.dimension, encoder.fingerprint
         )
         directory = self._store.home / "vectors" / encoder.fingerprint[:32]
-        return Model(encoder, calibration, EmbeddingStore(directory, encoder.dimension))
+        return Model(encoder, calibration, open_embeddings(directory, encoder.dimension))
+
+    def take_calibration(self, calibration: Calibration) -> None:
+        """Score by another calibration of the same model; indexes in use are opened anew for it."""
+        with self._making:
+            if self._model is not None:
+                self._model = replace(self._model, calibration=calibration)
+        self._open = {}  # a search that runs ends with the one it has
 
     @contextmanager
     def building(self) -> Iterator[None]:
@@ -122,10 +130,11 @@ class Indexes:
         again instead of taking unchanged terms from the generation before.
         """
         model = None if keywords_only else self.model()
-        reuse = None if full else self._generation_or_none(scope)
-        generation = build_generation(
-            self._store, scope, model=model, reuse=reuse, progress=progress
-        )
+        with only_writer(scope_directory(self._store.home, scope), wait=True):
+            reuse = None if full else self._generation_or_none(scope)
+            generation = build_generation(
+                self._store, scope, model=model, reuse=reuse, progress=progress
+            )
         self._open[scope] = ScopeIndex(scope, generation)
         return generation
 
@@ -135,20 +144,28 @@ class Indexes:
         seq = generation.manifest.seq if generation else 0
         changes = self._store.changes_since(scope, seq)
         if sum(change.what in SEARCHED for change in changes) > _COMPACT:
-            built = self._build(scope, progress=progress)
-            if scope in self._open:
+            built = self._build(scope, wait=True, progress=progress)
+            if scope in self._open and built:
                 self._open[scope] = ScopeIndex(scope, built)
 
-    def _build(self, scope: str, *, progress: Progress = no_progress) -> Generation:
-        """Write a generation from what is known, without waiting for the encoder."""
+    def _build(
+        self, scope: str, *, wait: bool, progress: Progress = no_progress
+    ) -> Generation | None:
+        """Write a generation from what is known, without waiting for the encoder.
+
+        None when somebody else is just writing one and that is not to be waited for.
+        """
         try:
             model = self.model()
         except ModelUnavailableError:
             model = None
-        reuse = self._generation_or_none(scope)
-        return build_generation(
-            self._store, scope, model=model, embed=False, reuse=reuse, progress=progress
-        )
+        with only_writer(scope_directory(self._store.home, scope), wait=wait) as alone:
+            if not alone:
+                return None
+            reuse = self._generation_or_none(scope)
+            return build_generation(
+                self._store, scope, model=model, embed=False, reuse=reuse, progress=progress
+            )
 
     def _rebuilt(self, scope: str, reason: object = None) -> ScopeIndex | None:
         """Write a generation on the way to an answer.
@@ -158,12 +175,14 @@ class Indexes:
         if self._building:
             return None
         try:
-            generation = self._build(scope)
+            generation = self._build(scope, wait=False)
         except OSError as error:
             self.notes.append(
                 f"The index of {scope} is kept in memory for now, because it cannot be written: "
                 f"{error.strerror or error}."
             )
+            return None
+        if generation is None:
             return None
         if reason is not None:
             self.notes.append(f"The index of {scope} was rebuilt because {reason}.")

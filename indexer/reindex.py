@@ -136,7 +136,7 @@ def _write_documents(
     total = sum(store.counts(scope)[name] for name in ("captures", "records"))
     owners, owner = 0, ""
     with closing(_DocumentWriter(building, reuse)) as writer:
-        for document in _documents(store, scope):
+        for document in iterate_documents(store, scope):
             key = writer.add(document)
             if embedder:
                 embedder.add(key, document.passage)
@@ -198,7 +198,7 @@ class _DocumentWriter:
         self._cards.close()
 
 
-def _documents(store: Store, scope: str) -> Iterator[Document]:
+def iterate_documents(store: Store, scope: str) -> Iterator[Document]:
     """Yield every document of the scope, ordered by (type, id, start)."""
     for heads in batched(store.iterate_heads(scope), _ROWS):
         quotes = store.links_from(scope, [head.record_id for head in heads])

@@ -17,9 +17,9 @@ from shiyi.core.errors import HomeError, HomeUnwritableError, NotFoundError
 from shiyi.core.ids import is_id
 from shiyi.core.text import visible
 from shiyi.indexer.analyze import forget_words
-from shiyi.indexer.documents import documents_of_captures, record_document
 from shiyi.indexer.embeddings import forget_passages, passage_key
 from shiyi.indexer.generation import scope_directory
+from shiyi.indexer.reindex import iterate_documents
 from shiyi.lifecycle.backup import back_up, managed_backups
 from shiyi.lifecycle.backups import elsewhere, remove, sweep
 from shiyi.lifecycle.echoes import Echoes
@@ -142,13 +142,11 @@ def finish(store: Store, traces: Traces, backups: Path, done: Purge) -> bool:
         for scope in todo["scopes"]:
             done.traces += traces.forget(scope)
             shutil.rmtree(scope_directory(store.home, scope), ignore_errors=True)
-        keys = {bytes.fromhex(key) for key in todo["passages"]}
-        for directory in (store.home / "vectors").glob("*/"):
-            done.vectors += forget_passages(directory, keys)
+        done.vectors += _forget_vectors(store)
         done.files += sum(_remove_bytes(store, sha256) for sha256 in todo["files"])
         done.backups += _replace_backups(store, backups)
         # From here on only the file of the database is left.
-        store.keep_note(PENDING, encode_json({"scopes": [], "passages": [], "files": []}))
+        store.keep_note(PENDING, encode_json({"scopes": [], "files": []}))
         store.purged.rebuild(PENDING)
     except OSError as error:
         if isinstance(error, HomeError) and not isinstance(error, HomeUnwritableError):
@@ -161,11 +159,9 @@ def finish(store: Store, traces: Traces, backups: Path, done: Purge) -> bool:
 
 
 def _delete(store: Store, scope: str, plan: Plan) -> None:
-    passages = _passages(store, scope, plan.doomed)
-    before = json.loads(store.note(PENDING) or '{"scopes": [], "passages": [], "files": []}')
+    before = json.loads(store.note(PENDING) or '{"scopes": [], "files": []}')
     todo = {
         "scopes": sorted({*before["scopes"], scope}),
-        "passages": sorted({*before["passages"], *passages}),
         "files": sorted({*before["files"], *plan.doomed.files}),
     }
 
@@ -185,16 +181,19 @@ def _delete(store: Store, scope: str, plan: Plan) -> None:
     store.write(scope, act)
 
 
-def _passages(store: Store, scope: str, doomed: Doomed) -> set[str]:
-    """Return the keys of all vectors that were made with words of what goes.
+def _forget_vectors(store: Store) -> int:
+    """Remove all vectors that no memory of the home is searched by; return how many.
 
-    A turn is embedded with the end of the turn before it.
+    What went was embedded in more ways than can be told now: with the end of the turn before it
+    and without, by an analyzer of before, as it stood in an older version.
     """
-    captures = [*doomed.captures, *store.purged.followers(scope, doomed.captures)]
-    documents = [one for many in documents_of_captures(store, scope, captures) for one in many]
-    versions = store.versions_of(scope, doomed.records).values()
-    documents += [record_document(version, ()) for many in versions for version in many]
-    return {passage_key(document.passage).hex() for document in documents}
+    directories = list((store.home / "vectors").glob("*/"))
+    if not directories:
+        return 0
+    scopes = store.scopes()
+    documents = (one for scope in scopes for one in iterate_documents(store, scope))
+    kept = {passage_key(document.passage) for document in documents}
+    return sum(forget_passages(directory, kept) for directory in directories)
 
 
 def _remove_bytes(store: Store, sha256: str) -> bool:

@@ -156,13 +156,6 @@ class Purged:
         query = "SELECT 1 FROM attachments WHERE sha256 = ? LIMIT 1"
         return bool(self._database.rows(query, [sha256]))
 
-    def followers(self, scope: str, ids: Sequence[str]) -> list[str]:
-        """Return the captures that come right after any of `ids` in a dialogue."""
-        query = """
-            SELECT capture_id FROM captures WHERE scope = ? AND list_contains(?, previous_id)
-        """
-        return [row[0] for row in self._database.rows(query, [scope, list(ids)])]
-
     def files_like(self, hashes: Sequence[str]) -> list[tuple[str, str]]:
         """Return (scope, id) of all attachments with the same bytes."""
         query = """

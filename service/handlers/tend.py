@@ -81,10 +81,13 @@ def handle_calibrate(
 ) -> answer.CalibrateResult:
     """Fit the constants of the model in use and keep them beside it."""
     passages, queries = _lines(request.passages), _lines(request.queries)
-    encoder = session.load_encoder()
+    encoder = (session.loader or session.load_encoder)()
     calibration = fit_calibration(encoder, passages, queries, sources=request.sources)
     path = calibration_path(encoder.fingerprint, Path(default_cache()))
     calibration.save(path)
+    encoder.calibration = calibration  # a daemon has it loaded
+    if session.is_open:
+        session.indexes.take_calibration(calibration)
     return answer.CalibrateResult(
         path=str(path),
         model=encoder.name,

@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiyi.indexer.embeddings import KEYS, ROWS, EmbeddingStore, forget_passages, passage_key
+from shiyi.indexer.embeddings import (
+    KEYS,
+    ROWS,
+    EmbeddingStore,
+    forget_passages,
+    open_embeddings,
+    passage_key,
+)
 from shiyi.models.interaction import Embedded
 
 DIMENSION = 4
@@ -139,13 +146,39 @@ def test_what_is_forgotten_leaves_no_byte(tmp_path: Path) -> None:
     with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
         rows = np.array([vector(n) for n in range(4)])
         store.add([key(n) for n in range(4)], Embedded(rows, [tokens(n + 1) for n in range(4)]))
-    assert forget_passages(tmp_path / "v", {key(1), key(8)}) == 1
+    assert forget_passages(tmp_path / "v", {key(n) for n in (0, 2, 3, 8)}) == 1
     content = (tmp_path / "v" / ROWS).read_bytes()
     assert vector(1).tobytes() not in content
     assert len(content) == sum(16 + n + 1 for n in (0, 2, 3))
     with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
         assert held(store, range(4)) == [0, 2, 3]
         assert [len(one) for one in store.tokens([key(n) for n in range(4)])] == [1, 0, 3, 4]
+
+
+def test_what_no_line_tells_of_is_forgotten_as_well(tmp_path: Path) -> None:
+    """Bytes that an interruption left behind the rows may be what was said."""
+    fill(tmp_path / "v", range(2))
+    for name in (KEYS, ROWS):
+        with (tmp_path / "v" / name).open("ab") as file:
+            file.write(b"torn")
+    assert forget_passages(tmp_path / "v", {key(0), key(1)}) == 0
+    assert not any(b"torn" in path.read_bytes() for path in (tmp_path / "v").iterdir())
+    with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
+        assert held(store, range(2)) == [0, 1]
+
+
+def test_two_who_open_a_directory_share_its_store(tmp_path: Path) -> None:
+    """What one adds the other finds, and it stays open until both have closed it."""
+    first, second = (
+        open_embeddings(place, DIMENSION) for place in (tmp_path / "v", tmp_path / "." / "v")
+    )
+    first.add([key(1)], Embedded(np.array([vector(1)])))
+    second.add([key(2)], Embedded(np.array([vector(2)])))
+    first.close()
+    assert held(second, range(4)) == [1, 2]
+    second.close()
+    with open_embeddings(tmp_path / "v", DIMENSION) as again:
+        assert held(again, range(4)) == [1, 2]
 
 
 def test_what_was_kept_before_tokens_were_goes(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from shiyi.core.errors import NotFoundError
 from shiyi.core.text import text_sha256
+from shiyi.indexer.embeddings import KEYS, passage_key
 from shiyi.lifecycle.attach import capture_attachment
 from shiyi.lifecycle.backup import back_up
 from shiyi.lifecycle.correct import contradict, supersede
@@ -35,6 +36,7 @@ from tests.conftest import NOW, Memory
 from tests.lifecycle.test_backup import attach, dumped
 
 MARKER = "ZEBRAQUARTZ"
+_LINE = 48  # bytes that tell of one vector
 
 
 @pytest.fixture(name="memory")
@@ -361,6 +363,24 @@ def test_an_unknown_id_is_refused_and_a_purged_one_is_known(memory: Memory) -> N
 
     assert again.gone == (said["capture_id"],)
     assert again.doomed.ids == []
+
+
+def test_no_vector_of_what_went_stays(memory: Memory) -> None:
+    """Also not of a turn that was embedded before the turn that it follows was known."""
+    later = memory.capture("b", f"第二句：{MARKER}。", previous="a")
+    memory.search(MARKER)
+    first = memory.capture("a", "第一句，你最近怎麼樣？")
+    memory.search(MARKER)
+    rows = {passage_key(text) for text in ("第一句，你最近怎么样？", f"第二句：{MARKER}。")}
+    kept = next(memory.home.glob("vectors/*")) / KEYS
+    assert all(row in kept.read_bytes() for row in rows)
+
+    do_purge(memory, [later])
+
+    content = kept.read_bytes()
+    assert [row in content for row in rows].count(True) == 1
+    assert len(content) == _LINE
+    assert memory.store.capture("me", first) is not None
 
 
 @pytest.mark.parametrize("step", ["rmtree", "forget", "vectors", "bytes", "backup", "rebuild"])
