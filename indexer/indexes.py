@@ -17,6 +17,7 @@ from shiyi.indexer.segment import Array
 from shiyi.indexer.vectors import VectorTable
 from shiyi.models.calibration import Calibration
 from shiyi.models.encoder import Encoder
+from shiyi.models.interaction import Signs
 from shiyi.store import Store
 from shiyi.store.rows import SEARCHED
 
@@ -297,6 +298,21 @@ class Indexes:
         made = model.encoder.embed_passages(passages, quickly=True)
         model.embeddings.add(list(first), made, durable=False)  # quickly made again, if need be
         self._take_kept(index, model, waiting)
+
+    def tokens(self, index: ScopeIndex, slots: Array) -> list[Signs]:
+        """Return the tokens of documents, one array each, empty for what is not embedded.
+
+        What was lost from `vectors/` since the generation was built is embedded again.
+        """
+        model, table = self.model(), index.vectors
+        found = model.embeddings.tokens(index.passage_keys(slots))
+        lost = [n for n, tokens in enumerate(found) if not len(tokens)]
+        if lost and table is not None:
+            gone = slots[lost][table.embedded[slots[lost]]]
+            if len(gone):
+                self._embed(index, model, gone)
+                found = model.embeddings.tokens(index.passage_keys(slots))
+        return found
 
 
 def _no_vectors(index: ScopeIndex, model: Model) -> VectorTable:

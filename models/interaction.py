@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
 Signs = NDArray[np.uint8]
+MOST_HEARD = 128  # tokens of a query; a longer one would make a search wait
 _AT_ONCE = 1 << 18  # products; for more OpenBLAS wakes its threads, which cost more than they bring
 _LEAST = 16  # tokens of texts at once, however long the query
+_KEPT = 1 << 22  # sums at once, 16 MiB
 Tokens = TypeVar("Tokens", bound=NDArray[Any])
 
 
@@ -44,27 +46,45 @@ def directions(states: NDArray[Any], centre: Vectors) -> Vectors:
     return found
 
 
-def max_sims(query: Vectors, texts: Sequence[Signs]) -> NDArray[np.float64]:
-    """Return for each text the mean, over the query's tokens, of the cosine to its nearest one.
+def max_sims(queries: Sequence[Vectors], texts: Sequence[Signs]) -> NDArray[np.float64]:
+    """Return how well each text meets each query, (queries, texts).
 
-    query holds directions, float32 (tokens, dimension); a text's token counts as the corner of a
-    cube that its signs name. NaN for a text without tokens.
+    It is the mean, over the query's tokens, of the cosine to the nearest token of the text. queries
+    hold directions, float32 (tokens, dimension); of a long one every second or third token is
+    heard, so that at most MOST_HEARD are. A text's token counts as the corner of a cube that its
+    signs name. NaN for a text or a query without tokens.
     """
-    found = np.full(len(texts), np.nan)
+    found = np.full((len(queries), len(texts)), np.nan)
+    heard = [query[:: -(-len(query) // MOST_HEARD) or 1] for query in queries]
     lengths = np.array([len(text) for text in texts], np.int64)
-    told = np.flatnonzero(lengths)
-    if not len(query) or not len(told):
+    told, asked = np.flatnonzero(lengths), [k for k, query in enumerate(heard) if len(query)]
+    if not asked or not len(told):
         return found
-    dimension = query.shape[1]
-    bits = np.unpackbits(
-        np.concatenate([text for text in texts if len(text)]), axis=1, count=dimension
-    )
-    positive = bits.astype(np.float32)
-    step = max(_LEAST, _AT_ONCE // query.size)
-    blocks = (positive[start : start + step] for start in range(0, len(positive), step))
-    sums = np.concatenate([query @ block.T for block in blocks], axis=1)
-    starts = np.cumsum(lengths[told]) - lengths[told]
-    nearest = np.maximum.reduceat(sums, starts, axis=1).mean(axis=0, dtype=np.float64)
-    whole = query.sum(axis=1, dtype=np.float64).mean()
-    found[told] = (2 * nearest - whole) / np.sqrt(dimension)
+    rows = np.concatenate([heard[k] for k in asked])
+    firsts = np.cumsum([0, *(len(heard[k]) for k in asked[:-1])])
+    counts = np.array([[len(heard[k])] for k in asked])
+    whole = np.add.reduceat(rows.sum(axis=1, dtype=np.float64), firsts)[:, None] / counts
+    for part in _parts(told, lengths, max(1, _KEPT // len(rows))):
+        nearest = _nearest(rows, [texts[i] for i in part])
+        mean = np.add.reduceat(nearest, firsts, axis=0, dtype=np.float64) / counts
+        found[np.ix_(asked, part)] = (2 * mean - whole) / np.sqrt(rows.shape[1])
     return found
+
+
+def _parts(told: NDArray[np.int64], lengths: NDArray[np.int64], most: int) -> list[Any]:
+    """Split texts so that each part has about `most` tokens, or is a single text."""
+    ends = np.cumsum(lengths[told])
+    return np.split(told, np.flatnonzero(np.diff(ends // most)) + 1)
+
+
+def _nearest(rows: Vectors, texts: Sequence[Signs]) -> Vectors:
+    """Return the largest sum of a row, float32 (n, dimension), over the bits of a text's tokens."""
+    packed = np.concatenate(texts)
+    sums = np.empty((len(rows), len(packed)), np.float32)
+    step = max(_LEAST, _AT_ONCE // rows.size)
+    for start in range(0, len(packed), step):
+        bits = np.unpackbits(packed[start : start + step], axis=1, count=rows.shape[1])
+        sums[:, start : start + step] = rows @ bits.astype(np.float32).T
+    lengths = np.array([len(text) for text in texts])
+    nearest: Vectors = np.maximum.reduceat(sums, np.cumsum(lengths) - lengths, axis=1)
+    return nearest

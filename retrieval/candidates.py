@@ -73,6 +73,7 @@ def gather(
         searched=int(np.count_nonzero(allowed)),
         query_han=han_share(asked.text) if any(map(str.isalpha, asked.text)) else float("nan"),
         remark=asked.remark,
+        timed=bool(asked.times),
     )
 
 
@@ -99,10 +100,10 @@ def _cosines(index: ScopeIndex, vectors: Array | None, slots: Array) -> Array:
         each = [table.scores_of(vector, slots) for vector in vectors]
     else:
         each = [table.scores(vector)[slots] for vector in vectors]
-    return lifted(each)
+    return toward_nearest(each)
 
 
-def lifted(each: Sequence[Array]) -> Array:
+def toward_nearest(each: Sequence[Array]) -> Array:
     """Return how near documents are to a whole text, given that, and then to other wordings."""
     whole = each[0]
     for part in each[1:]:

@@ -1,7 +1,7 @@
 """One score from what words, vectors, identifiers and neighbours say of each document.
 
-The constants belong to the encoder and come with its calibration. How they were chosen, and what
-was tried in their place, is in docs/decisions/0002-ranking.md.
+Those of the encoder come with its calibration. How all were chosen, and what was tried in their
+place, is in docs/decisions/: 0002, and what 0009, 0015, 0016 and 0017 changed of it.
 """
 
 from collections.abc import Callable, Collection
@@ -50,7 +50,7 @@ class Evidence:
     position of the turn before in these arrays, or -1. sources (int, k x 2) are positions of
     records and of fragments that they quote; succession holds positions, too. sample (int) are
     positions that stand for the whole scope, whose number of documents is `searched`; all of
-    them, unless the scope is large.
+    them, unless the scope is large. timed: the query names a time.
     """
 
     cosine: Array
@@ -67,6 +67,7 @@ class Evidence:
     searched: int
     query_han: float
     remark: bool
+    timed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +137,8 @@ def fuse(
         neighbour, source = _lent(own + interaction, speaks, evidence, without)
     score = own + interaction + neighbour + source
     if "successors" not in without:
-        lifted = _lifted(score, speaks, evidence.succession)
-        source, score = source + lifted, score + lifted
+        ahead = _brought_ahead(score, speaks, evidence.succession)
+        source, score = source + ahead, score + ahead
     return Fused(
         dense=dense,
         lexical=lexical,
@@ -287,13 +288,16 @@ def _interaction(score: Array, evidence: Evidence, met: Callable[[Array], Array]
     share = np.zeros_like(score)
     chosen = _best(score)
     if len(evidence.sources):
-        chosen[evidence.sources[chosen[evidence.sources].any(axis=1)]] = True
+        beside = np.zeros_like(chosen)
+        beside[evidence.sources[chosen[evidence.sources].any(axis=1)]] = True
+        beside &= ~chosen
+        chosen |= beside & _best(np.where(beside, score, -np.inf))
     best = np.flatnonzero(chosen)
     found = met(best)
     known = np.isfinite(found)
     if known.any():
         found = np.where(known, found, found[known].mean())
-        timed = evidence.time.any() and not evidence.remark
+        timed = evidence.timed and not evidence.remark
         weight = _INTERACTION_TIMED if timed else _INTERACTION
         share[best] = weight * (found - found.min())
     return share
@@ -310,7 +314,7 @@ def _best(score: Array) -> Array:
     return best if np.count_nonzero(best) <= 2 * _INTERACTING else rounded > least
 
 
-def _lifted(score: Array, speaks: Array, succession: Succession) -> Array:
+def _brought_ahead(score: Array, speaks: Array, succession: Succession) -> Array:
     """Return what it takes to bring whatever replaced a document ahead of it.
 
     Of each successor its best document is brought ahead, also along a chain. Words say more than

@@ -33,7 +33,7 @@ class Passage:
 class Parts:
     """The parts whose sum is the score of a hit. None of them is a probability."""
 
-    dense: float = field(metadata=_said("nearness in meaning, in quarters of a standard deviation"))
+    dense: float = field(metadata=_said("nearness in meaning; 1 is four standard deviations"))
     interaction: float = field(
         metadata=_said(
             "how well each token of the query is met by one of its own, above the least of the best"

@@ -13,7 +13,7 @@ from shiyi.indexer.segment import Array
 from shiyi.models.calibration import Calibration
 from shiyi.models.interaction import Vectors, max_sims
 from shiyi.models.tokens import TokenCounter
-from shiyi.retrieval.candidates import gather, lifted, only_named
+from shiyi.retrieval.candidates import gather, only_named, toward_nearest
 from shiyi.retrieval.fuse import DOUBT, Evidence, Fused, fuse, margin
 from shiyi.retrieval.hits import Found, collect_hits
 from shiyi.retrieval.othernames import NO_OTHER_NAMES, other_names
@@ -102,10 +102,11 @@ def find(indexes: Indexes, scope: str, query: Query, trace: Tracer = SILENT) -> 
     with trace.stage("encode"):
         vectors, own, met = None, None, None
         if use_vectors:
-            texts = [asked.text, *asked.sentences, *names.texts]
-            vectors, own, tokens = _encode(indexes, index, texts, notes)
+            vectors, own, tokens = _encode(
+                indexes, index, [asked.text, *asked.sentences], names.texts, notes
+            )
             if "lexical" in query.channels and tokens:
-                met = _meeting(indexes, index, tokens[: 1 + len(asked.sentences)])
+                met = _meeting(indexes, index, tokens)
     trace.uses(index, own)
     with trace.stage("candidates"):
         slots, evidence = gather(
@@ -171,21 +172,24 @@ def _choose(
 
 
 def _encode(
-    indexes: Indexes, index: ScopeIndex, texts: list[str], notes: list[str]
+    indexes: Indexes, index: ScopeIndex, texts: list[str], renamed: list[str], notes: list[str]
 ) -> tuple[Array | None, Calibration | None, Sequence[Vectors]]:
-    """Return the centred vectors of texts that ask, (k, d), the calibration, and their tokens.
+    """Return the centred vectors of what asks, (k, d), the calibration, and the tokens of texts.
 
-    None, and no tokens, when nothing is embedded.
+    texts: the whole query and its sentences. renamed: the query with other names. None, and no
+    tokens, when nothing is embedded.
     """
     if index.vectors is None or not index.vectors.any_embedded:
         return None, None, ()
     try:
         model = indexes.model()
         made = model.encoder.embed_queries([to_simplified(text) for text in texts])
+        others = model.encoder.encode_queries([to_simplified(text) for text in renamed])
     except ModelUnavailableError as error:
         notes.append(f"Keywords only: {error}")
         return None, None, ()
-    return model.calibration.center_queries(made.vectors), model.calibration, made.tokens
+    vectors = model.calibration.center_queries(np.concatenate([made.vectors, others]))
+    return vectors, model.calibration, made.tokens
 
 
 def _meeting(
@@ -197,8 +201,7 @@ def _meeting(
     """
 
     def met(slots: Array) -> Array:
-        kept = indexes.model().embeddings.tokens(index.passage_keys(slots))
-        return np.round(lifted([max_sims(tokens, kept) for tokens in asked]), _EVEN)
+        return np.round(toward_nearest(list(max_sims(asked, indexes.tokens(index, slots)))), _EVEN)
 
     return met
 

@@ -137,8 +137,7 @@ def test_tokens_tell_what_is_meant(encoder: EngineEncoder) -> None:
     memories = ["她对花生过敏，一沾就起红疹。", "周末他在车库里修老钟。", "The lease ends in June."]
     kept = encoder.embed_passages(memories, quickly=True).tokens
     for asked, wanted in (("不能吃什么坚果", 0), ("old clocks", 1), ("房租合同什么时候到期", 2)):
-        (tokens,) = encoder.embed_queries([asked]).tokens
-        assert max_sims(tokens, kept).argmax() == wanted
+        assert max_sims(encoder.embed_queries([asked]).tokens, kept).argmax() == wanted
 
 
 def test_queries_and_passages_are_prompted_apart(encoder: EngineEncoder) -> None:

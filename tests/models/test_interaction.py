@@ -1,11 +1,14 @@
 """Late interaction: signs of tokens, and how well those of a query are met."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiyi.models.interaction import Signs, Vectors, directions, max_sims, signs
+from shiyi.models import interaction
+from shiyi.models.interaction import MOST_HEARD, Signs, Vectors, directions, max_sims, signs
 
 DIMENSION = 16
 
@@ -30,7 +33,7 @@ def test_each_text_is_met_as_if_it_stood_alone(seed: int, asked: int, lengths: l
     query = directions(states(seed, asked), centre)
     texts = [signs(states(seed + 2 + i, length), centre) for i, length in enumerate(lengths)]
 
-    found = max_sims(query, texts)
+    found = max_sims([query], texts)[0]
 
     expected = [by_hand(query, text) if len(text) else np.nan for text in texts]
     assert found == pytest.approx(expected, abs=1e-6, nan_ok=True)
@@ -52,14 +55,38 @@ def test_the_same_tokens_meet_best() -> None:
     centre = np.zeros(DIMENSION, np.float32)
     texts = [states(seed, 4) for seed in range(20)]
     for place, text in enumerate(texts):
-        found = max_sims(directions(text, centre), [signs(one, centre) for one in texts])
+        found = max_sims([directions(text, centre)], [signs(one, centre) for one in texts])[0]
         assert found.argmax() == place
         assert found.max() <= 1
+
+
+@given(lengths=st.lists(st.integers(0, 9), min_size=1), kept=st.integers(1, 60))
+def test_many_texts_and_queries_are_met_as_each_alone(lengths: list[int], kept: int) -> None:
+    """However many sums are held at once, and whichever of them have no tokens."""
+    centre = states(1, 1)[0]
+    queries = [directions(states(9 + k, k), centre) for k in (3, 0, 1)]
+    texts = [signs(states(20 + i, length), centre) for i, length in enumerate(lengths)]
+    with mock.patch.object(interaction, "_KEPT", kept):
+        found = max_sims(queries, texts)
+
+    each = [[max_sims([query], [text])[0, 0] for text in texts] for query in queries]
+    assert found == pytest.approx(np.array(each), abs=1e-6, nan_ok=True)
+
+
+def test_of_a_long_query_tokens_evenly_apart_are_heard() -> None:
+    """So that a page of a question costs a bounded time."""
+    centre = states(1, 1)[0]
+    query = directions(states(2, 2 * MOST_HEARD + 1), centre)
+    text = signs(states(3, 5), centre)
+
+    assert max_sims([query], [text]) == max_sims([query[::3]], [text])
+    whole = query[:MOST_HEARD]
+    assert max_sims([whole], [text])[0, 0] == pytest.approx(by_hand(whole, text), abs=1e-6)
 
 
 def test_no_tokens_are_met_by_nothing() -> None:
     """A query without tokens, or no texts, ends in no numbers."""
     nothing = np.empty((0, DIMENSION), np.float32)
     text = signs(states(1, 3), np.zeros(DIMENSION, np.float32))
-    assert np.isnan(max_sims(nothing, [text])).all()
-    assert max_sims(states(1, 2), []).shape == (0,)
+    assert np.isnan(max_sims([nothing], [text])).all()
+    assert max_sims([states(1, 2)], []).shape == (1, 0)

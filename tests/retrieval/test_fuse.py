@@ -26,7 +26,7 @@ def evidence(count: int, **given: Any) -> Evidence:
         "coverage": np.zeros(count), "exact": np.zeros(count), "han": np.zeros(count),
         "previous": np.full(count, -1), "sample": np.arange(count), "searched": count,
         "query_han": 0.0, "time": np.zeros(count), "sources": np.empty((0, 2), int),
-        "succession": NOTHING_REPLACED, "remark": False,
+        "succession": NOTHING_REPLACED, "remark": False, "timed": False,
     }  # fmt: skip
     given = {k: np.array(v) if isinstance(v, list) else v for k, v in given.items()}
     return Evidence(**{**values, **given})
@@ -295,6 +295,34 @@ def test_of_many_alike_all_are_met_or_none(
 
     fuse(evidence(1 + alike, bm25=[9.0, *[3.0] * alike]), E5, met=met)
     assert len(asked) == looked_at
+
+
+def test_where_a_time_is_asked_for_tokens_count_half() -> None:
+    """Texts seldom name their own time; a remark names its own, so there they count in full."""
+    met = meeting({0: 0.1, 1: 0.3})
+
+    def most(**asked: bool) -> float:
+        given = evidence(2, bm25=[9.0, 8.0], time=[0.5, 0.0], **asked)
+        return float(fuse(given, E5, met=met).interaction.max())
+
+    assert most() == pytest.approx(1.0)
+    assert most(timed=True) == pytest.approx(0.5)
+    assert most(timed=True, remark=True) == pytest.approx(1.0)
+
+
+def test_what_the_best_quote_is_met_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what quotes them: so many of them as there are best ones, those with the best scores."""
+    monkeypatch.setattr(fuse_module, "_INTERACTING", 2)
+    asked: list[int] = []
+
+    def met(positions: Any) -> Any:
+        asked.extend(positions.tolist())
+        return np.full(len(positions), 0.2)
+
+    words = [9.0, 8.0, *[3.0 + place / 100 for place in range(60)], 2.0]
+    sources = np.array([*((record, 0) for record in range(2, 62)), (1, 62)])
+    fuse(evidence(63, bm25=words, sources=sources), E5, {"sources"}, met=met)
+    assert sorted(asked) == [0, 1, 60, 61]
 
 
 def test_what_replaced_stays_ahead_of_what_is_met_better() -> None:

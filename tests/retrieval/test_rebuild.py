@@ -1,5 +1,6 @@
 """The index is a function of the store: any history answers as a fresh build does."""
 
+import shutil
 from collections.abc import Callable, Sequence
 from datetime import date
 from itertools import count
@@ -168,6 +169,30 @@ def test_the_best_are_met_token_by_token(by_meaning: Any) -> None:
     assert not any(hit.parts.interaction for hit in alone)
     nothing = Filter(topics=frozenset({"none"}))
     assert by_meaning.search("咖啡 今天", weak=True, filter=nothing).hits == []
+
+
+@pytest.mark.parametrize("lost", ["the directory", "a row"])
+def test_what_was_lost_of_the_kept_vectors_is_made_again(by_meaning: Any, lost: str) -> None:
+    """Tokens are compared all the same, and the answer is what it was; so it is after a rebuild."""
+    texts = ("咖啡 coffee 今天", "下雨 walks", "今天 下雨 咖啡 電話", "王小明")
+    for n, text in enumerate(texts):
+        by_meaning.capture(f"c{n}", text)
+    by_meaning.indexes.reindex("me")
+    before = by_meaning.search("咖啡 今天", weak=True)
+    assert max(hit.parts.interaction for hit in before.hits) > 0
+
+    by_meaning.indexes.close()
+    rows = next(by_meaning.home.glob("vectors/*/rows.bin"))
+    if lost == "a row":
+        rows.write_bytes(bytes(1) + rows.read_bytes()[1:])
+    else:
+        shutil.rmtree(by_meaning.home / "vectors")
+    by_meaning.reopen()
+
+    assert by_meaning.search("咖啡 今天", weak=True) == before
+    assert by_meaning.search("咖啡 今天", weak=True) == before
+    by_meaning.indexes.reindex("me")
+    assert by_meaning.search("咖啡 今天", weak=True) == before
 
 
 @pytest.fixture
