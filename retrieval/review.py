@@ -139,7 +139,7 @@ def _records(desk: Desk, found: Owed) -> list[Listing]:
         )
         for id_ in found.elsewhere
     ]
-    most = desk.page.budget
+    most = desk.page.budget  # each costs a token at the least
     shown = list(debts)[:most]
     records = desk.standings.read(desk.standing, shown)
     names = list(DEBTS)

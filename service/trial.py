@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from shiyi.core.errors import ModelUnavailableError, UsageError
-from shiyi.core.files import make_private_directory
+from shiyi.core.files import make_private_directory, replacing
 from shiyi.core.settings import Settings
 from shiyi.eval.door import Channel
 from shiyi.indexer.analyze import leaving_out
@@ -169,13 +169,16 @@ class Trial:
                 shutil.copyfile(source, target)
 
     def keep_vectors(self) -> None:
-        """Keep the vectors for later trials. Raises OSError when the cache does not take them."""
-        for target, source in self._kept():
-            if source.exists() and _size(source) > _size(target):
-                make_private_directory(target.parent)
-                fresh = target.with_suffix(".new")
-                shutil.copyfile(source, fresh)
-                fresh.replace(target)
+        """Keep the vectors for later trials, where there are more of them than were kept.
+
+        Raises OSError when the cache does not take them.
+        """
+        kept = self._kept()
+        if kept and _size(kept[-1][1]) > _size(kept[-1][0]):  # the keys tell how many there are
+            make_private_directory(kept[-1][0].parent)
+            for target, source in kept:  # a mixture with those of another trial fails its checksums
+                with source.open("rb") as old, replacing(target) as new:
+                    shutil.copyfileobj(old, new)
 
     def _kept(self) -> list[tuple[Path, Path]]:
         """Return the files of the cache, each with its place in this home."""
@@ -185,7 +188,7 @@ class Trial:
             return []
         cache = Path(default_cache()) / "trials" / fingerprint
         home = self._session.home / "vectors" / fingerprint
-        return [(cache / name, home / name) for name in (KEYS, ROWS)]
+        return [(cache / name, home / name) for name in (ROWS, KEYS)]
 
     def _vectors(self) -> int:
         try:
