@@ -184,12 +184,14 @@ def _encode(
     try:
         model = indexes.model()
         made = model.encoder.embed_queries([to_simplified(text) for text in texts])
-        others = model.encoder.encode_queries([to_simplified(text) for text in renamed])
+        vectors = made.vectors
+        if renamed:
+            others = model.encoder.encode_queries([to_simplified(text) for text in renamed])
+            vectors = np.concatenate([vectors, others])
     except ModelUnavailableError as error:
         notes.append(f"Keywords only: {error}")
         return None, None, ()
-    vectors = model.calibration.center_queries(np.concatenate([made.vectors, others]))
-    return vectors, model.calibration, made.tokens
+    return model.calibration.center_queries(vectors), model.calibration, made.tokens
 
 
 def _meeting(
