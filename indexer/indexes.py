@@ -305,13 +305,13 @@ class Indexes:
         What was lost from `vectors/` since the generation was built is embedded again.
         """
         model, table = self.model(), index.vectors
-        found = model.embeddings.tokens(index.passage_keys(slots))
-        lost = [n for n, tokens in enumerate(found) if not len(tokens)]
-        if lost and table is not None:
-            gone = slots[lost][table.embedded[slots[lost]]]
-            if len(gone):
-                self._embed(index, model, gone)
-                found = model.embeddings.tokens(index.passage_keys(slots))
+        keys = index.passage_keys(slots)
+        found = model.embeddings.tokens(keys)
+        empty = [n for n, tokens in enumerate(found) if not len(tokens)]
+        lost = slots[[n for n in empty if keys[n] not in model.embeddings]]
+        if len(lost) and table is not None and table.embedded[lost].any():
+            self._embed(index, model, lost[table.embedded[lost]])
+            found = model.embeddings.tokens(keys)
         return found
 
 
