@@ -26,7 +26,7 @@ _SPEAKING_TIME = 0.5  # of a perfect fit; a mere overlap with another year is no
 _TINY = 1e-12
 _INTERACTION = 5.0
 _INTERACTION_TIMED = 2.5  # a time that is asked for is seldom named by the text
-_INTERACTING = 50  # documents, the best by everything else
+_INTERACTING = 30  # documents, the best by everything else
 STEPS = (
     "gate", "other-script", "time", "neighbours", "sources", "interaction", "successors", "names",
 )  # fmt: skip
