@@ -44,8 +44,9 @@ def supersede(
         check_match(before, if_match)
         for one in (before, after):
             check_unmerged(one)
-        check_chain(store, scope, after.record_id, before.record_id)
-        link = replace(between(after, "supersedes", before), attrs=_why(store, scope, None, source))
+        tie = between(after, "supersedes", before)
+        check_chain(store, tie)
+        link = replace(tie, attrs=_why(store, scope, None, source))
         added = transaction.add_links([link])
         stands = before
         if before.status != "superseded":

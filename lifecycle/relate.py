@@ -19,7 +19,7 @@ from shiyi.lifecycle.held import judged
 from shiyi.lifecycle.readers.items import Quote
 from shiyi.lifecycle.secrets import check_secrets
 from shiyi.lifecycle.states import placed
-from shiyi.lifecycle.ties import between, quoted
+from shiyi.lifecycle.ties import between, check_chain, quoted
 from shiyi.lifecycle.write import head_of, new_record, record_fields, title_of
 from shiyi.store import Entry, Link, Record, Store, Transaction
 
@@ -127,8 +127,8 @@ def link(
     Returns src, rel, dst and whether the link is new. The names are ids or names of a source.
 
     Raises NotFoundError when an end is not there, UsageError for a link of a record to itself, for
-    an end of the wrong kind, for an event that the entities of a facet do not share, and for
-    `supersedes`, which has more to it.
+    an end of the wrong kind, for an event that the entities of a facet do not share, for what would
+    go round in a circle, and for `supersedes`, which has more to it.
     """
     if rel == "supersedes":
         raise UsageError(
@@ -144,6 +144,7 @@ def link(
         else:
             target = head_of(store, scope, dst)
             made = between(source, rel, target)
+            check_chain(store, made)
             if rel == "member_of" and target.attrs.get("entities"):
                 check_shared(store, target, [source.record_id])
         added = transaction.add_links([made])

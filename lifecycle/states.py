@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
-from shiyi.lifecycle.ties import between, holds_instead, retired
+from shiyi.lifecycle.ties import between, leads_to, retired
 from shiyi.store import Link, Record, Store
 from shiyi.store.shapes import MYSELF
 
@@ -33,7 +33,7 @@ def placed(store: Store, record: Record, now: datetime) -> Placed:
         links.append(between(record, "supersedes", before[-1]))
         if before[-1].status == "active":
             ended.append(retired(before[-1], now, "another value came"))
-    if after and not (before and holds_instead(store, record.scope, *_ids(before[-1], after[0]))):
+    if after and not (before and _above(store, before[-1], after[0])):
         links.append(between(after[0], "supersedes", record))
         record = replace(record, status="superseded")
     return Placed(record, links, ended)
@@ -66,5 +66,5 @@ def _last(redirects: dict[str, str], value: object) -> object:
     return redirects.get(value, value) if isinstance(value, str) and value != MYSELF else value
 
 
-def _ids(one: Record, other: Record) -> tuple[str, str]:
-    return one.record_id, other.record_id
+def _above(store: Store, one: Record, other: Record) -> bool:
+    return leads_to(store, one.scope, one.record_id, "supersedes", other.record_id)

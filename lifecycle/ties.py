@@ -10,6 +10,7 @@ from shiyi.lifecycle.names import capture_id_of
 from shiyi.lifecycle.readers.items import Quote
 from shiyi.lifecycle.readers.quotes import span_of
 from shiyi.store import Link, Record, Store
+from shiyi.store.kinds import CHAINS
 from shiyi.store.shapes import is_merged
 
 # The kind of record that a relation leads to, where only one will do.
@@ -61,22 +62,22 @@ def between(source: Record, rel: str, target: Record) -> Link:
     return Link(scope=source.scope, src=source.record_id, rel=rel, dst=target.record_id)
 
 
-def holds_instead(store: Store, scope: str, new: str, old: str) -> bool:
-    """Tell whether `new` stands above `old` in a chain of what holds instead of what."""
-    seen, above = {new}, [new]
-    while above:
-        found = store.links_from(scope, above, rels=["supersedes"])
-        above = [k.dst for links in found.values() for k in links if k.dst not in seen]
-        seen.update(above)
-    return old in seen
+def leads_to(store: Store, scope: str, src: str, rel: str, dst: str) -> bool:
+    """Tell whether links of one relation lead from `src` to `dst`, however many steps between."""
+    seen, reached = {src}, [src]
+    while reached:
+        found = store.links_from(scope, reached, rels=[rel])
+        reached = [k.dst for links in found.values() for k in links if k.dst not in seen]
+        seen.update(reached)
+    return dst in seen
 
 
-def check_chain(store: Store, scope: str, new: str, old: str) -> None:
-    """Raise UsageError when `old` already holds instead of `new`."""
-    if new != old and holds_instead(store, scope, old, new):
+def check_chain(store: Store, link: Link) -> None:
+    """Raise UsageError for a link that would close a circle of those that must form none."""
+    if link.rel in CHAINS and leads_to(store, link.scope, link.dst, link.rel, link.src):
         raise UsageError(
-            "The old record already holds instead of the new one, so this would go round in a "
-            "circle; swap them, or write a new record."
+            f"{link.dst} leads back to {link.src} by {link.rel} already, so this would go round "
+            "in a circle; swap the two, or write a new record."
         )
 
 

@@ -3,16 +3,18 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
+from itertools import islice
 from typing import Any, Literal
 
 from shiyi.core.text import text_sha256
 from shiyi.core.wording import counted
+from shiyi.lifecycle.circles import Graph, circles_in, tangles
 from shiyi.store import Store
 
 State = Literal["ok", "warning", "failed"]
 PENDING = "purge_pending"  # the note of a purge that is not done yet
 _NAMED = 5  # ids in a sentence
+_TANGLED = 100  # circles of records that are all tied to one another
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,18 +123,25 @@ def links(store: Store) -> Iterator[Finding]:
 
 def chains(store: Store) -> Iterator[Finding]:
     """Look for circles of what holds instead of what, and of redirects."""
-    graphs: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    graphs: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for scope, rel, src, dst in store.checks.chains():
-        graphs[scope, rel][src].add(dst)
+        graphs[scope, rel][src].append(dst)
     clean = True
     for (_, rel), graph in graphs.items():
-        try:
-            TopologicalSorter(graph).prepare()
-        except CycleError as error:
+        for tangle in tangles(graph):
             clean = False
-            yield Finding("chains", "failed", f"A circle of {rel}: {_named(error.args[1])}.")
+            yield from _circles(rel, tangle)
     if clean:
         yield Finding("chains", "ok", "No chain goes round in a circle.")
+
+
+def _circles(rel: str, tangle: Graph) -> Iterator[Finding]:
+    circles = circles_in(tangle)
+    for circle in islice(circles, _TANGLED):
+        yield Finding("chains", "failed", f"A circle of {rel}: {_named(circle)}.")
+    if next(circles, None) is not None:
+        detail = f"More circles of {rel} among {_named(list(tangle))}; mend these first."
+        yield Finding("chains", "failed", detail)
 
 
 def spans(store: Store) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from shiyi.store.attachments import ATTACHMENTS, attachment_path
 from shiyi.store.database import Database
+from shiyi.store.kinds import CHAINS
 from shiyi.store.shapes import REDIRECT
 
 # Everything that a link may lead from or to.
@@ -60,7 +61,7 @@ _SPANS = """
 """
 _CHAINS = """
     SELECT DISTINCT scope, rel, src, dst FROM links
-    WHERE rel IN ('supersedes', 'redirects_to', 'merged_into')
+    WHERE list_contains($chains, rel)
     UNION
     SELECT scope, $redirect, record_id, into_ FROM (
         SELECT scope, record_id, json_extract_string(attrs, '$.' || $redirect) AS into_
@@ -106,7 +107,7 @@ class Checks:
 
     def chains(self) -> Rows:
         """Return (scope, rel, src, dst) of links and redirects that must never form a circle."""
-        return self._database.rows(_CHAINS, {"redirect": REDIRECT})
+        return self._database.rows(_CHAINS, {"redirect": REDIRECT, "chains": list(CHAINS)})
 
     def attachments(self) -> Iterator[tuple[str, str, str]]:
         """Yield (scope, id, how) of attachments whose bytes are missing or not as they were."""

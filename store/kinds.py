@@ -24,6 +24,7 @@ RELATIONS: tuple[str, ...] = (
     "quotes", "mentions", "supersedes", "contradicts", "supports", "alternative_to", "precedes",
     "member_of", "promoted_to", "merged_into", "redirects_to", "about",
 )  # fmt: skip
+CHAINS = ("supersedes", "merged_into", "redirects_to")  # relations that never form a circle
 OUTCOMES = ("answered", "declined", "resolved")  # of a follow-up
 VERDICTS: tuple[str, ...] = ("helpful", "missed", "corrected", "unclear")
 FOOTPRINT = "footprint"  # the attribute of an event that marks a micro record of what was done

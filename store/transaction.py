@@ -85,7 +85,7 @@ class Transaction:
         name: the turn, or the capture where there is none.
         """
         self._check_scope([*entries, *([receipt] if receipt else [])])
-        seq = self._next_seq()
+        seq = self.next_seq
         if receipt is not None:
             insert_receipt(self._database, replace(receipt, seq=seq))
         insert_entries(self._database, [replace(one, seq=seq) for one in entries])
@@ -126,7 +126,7 @@ class Transaction:
         gone = [(placed, ends) for placed, ends in found if goes(*ends)]
         if gone:
             placed = [one for one, _ in gone]
-            _unlink.keep_aside(self._database, self.scope, placed, self._next_seq())
+            _unlink.keep_aside(self._database, self.scope, placed, self.next_seq)
             _unlink.remove(self._database, placed)
         self._changes += [("unlink", ends[0], 0) for _, ends in gone]
         return len(gone)
@@ -146,7 +146,9 @@ class Transaction:
         """Note something about the home itself."""
         self._database.set_meta(name, value)
 
-    def _next_seq(self) -> int:
+    @property
+    def next_seq(self) -> int:
+        """The number of the next change."""
         return self._start + len(self._changes)
 
     def append_changes(self) -> list[Change]:

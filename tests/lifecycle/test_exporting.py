@@ -214,9 +214,10 @@ def test_every_link_and_attr_comes_back(
             ).record_id
             for rel, a, b in said:
                 target = {"quotes": kept[b], "member_of": facet}.get(rel, ids[b])
+                if rel in {"supersedes", "merged_into"} and a <= b:
+                    continue  # it could close a circle
                 if rel == "supersedes":
-                    if a > b:
-                        me.supersede(ids[b], ids[a])
+                    me.supersede(ids[b], ids[a])
                 elif target != ids[a]:
                     me.link(event if rel == "member_of" else ids[a], rel, target)
             me.export(place / "out1")

@@ -117,6 +117,51 @@ def test_a_fault_is_named(store: Store, fault: str) -> None:
     assert verdict(validate(store)) == ("warnings" if "warning" in expected.values() else "failed")
 
 
+TANGLES: dict[str, tuple[list[tuple[int, int]], set[str]]] = {
+    "two apart": ([(0, 1), (1, 0), (2, 3), (3, 4), (4, 2)], {"01", "234"}),
+    "two that share a record": ([(0, 1), (1, 0), (1, 2), (2, 1)], {"01", "12"}),
+    "two that share a link": ([(0, 1), (1, 2), (2, 0), (0, 2)], {"012", "02"}),
+    "itself": ([(0, 0), (0, 1), (3, 3)], {"0", "3"}),
+    "one after another": ([(0, 1), (1, 0), (1, 2), (2, 3), (3, 2)], {"01", "23"}),
+}
+
+
+@pytest.mark.parametrize("tangle", TANGLES)
+def test_every_circle_is_named_once(store: Store, tangle: str) -> None:
+    """Of each relation, whatever the circles have in common."""
+    for text in "丁戊":
+        remember(store, "me", Words(text=text), {})
+    records, (steps, expected) = ids(store), TANGLES[tangle]
+    for rel in ("supersedes", "merged_into"):
+        for src, dst in steps:
+            tie(store, records[src], rel, records[dst])
+
+    found = [f.detail for f in validate(store) if f.name == "chains"]
+
+    numbers = {id_: f"{number}" for number, id_ in enumerate(records)}
+    named = [
+        (rel, "".join(sorted(numbers[id_] for id_ in ids_.rstrip(".").split(", "))))
+        for rel, ids_ in (one.removeprefix("A circle of ").split(": ") for one in found)
+    ]
+    assert sorted(named) == sorted(
+        (rel, circle) for rel in ("supersedes", "merged_into") for circle in expected
+    )
+
+
+def test_a_great_tangle_is_named_in_part(store: Store) -> None:
+    """Where each leads to each other one, some are named, and that there are more."""
+    for number in range(13):
+        remember(store, "me", Words(text=f"{number}"), {})
+    for src in ids(store):
+        for dst in ids(store):
+            tie(store, src, "supersedes", dst)
+
+    found = [f.detail for f in validate(store) if f.name == "chains"]
+
+    assert len(set(found)) == len(found) == 101
+    assert found[-1].startswith("More circles of supersedes among ")
+
+
 def test_a_lost_tail_is_named(store: Store, tmp_path: Path) -> None:
     """What the watermark knows and the database does not is said in numbers."""
     store.close()
