@@ -15,9 +15,11 @@ from shiyi.core.errors import ShiyiError, UsageError
 from shiyi.core.ids import check_scope, check_turn, is_id
 from shiyi.core.iterate import batched
 from shiyi.core.text import check_text, text_sha256
+from shiyi.lifecycle.circles import Chains
 from shiyi.lifecycle.claims import claims_of
 from shiyi.lifecycle.export_block import source_of, taken_block, time_in
 from shiyi.lifecycle.feedback import feedback_of
+from shiyi.lifecycle.importing_links import Ends, link_of, links_of_record
 from shiyi.lifecycle.names import capture_id_of, record_id_of
 from shiyi.lifecycle.purged import without_purged
 from shiyi.lifecycle.readers import (
@@ -27,12 +29,10 @@ from shiyi.lifecycle.readers import (
     Kept,
     LineError,
     LinkItem,
-    Quote,
     RecordItem,
     Skipped,
     read,
 )
-from shiyi.lifecycle.readers.quotes import span_of
 from shiyi.lifecycle.readers.source import OnBytes
 from shiyi.lifecycle.recalled import without_recalled
 from shiyi.lifecycle.secrets import check_secrets
@@ -88,9 +88,10 @@ def import_path(
     Raises UsageError, before anything is read, for an unknown path or format.
     """
     report = report if report is not None else Imported()
+    chains = Chains(store)
     for read_items in batched(read(path, format=format_, on_bytes=on_bytes), _BATCH):
         for own_scope, items in _by_scope(scope, read_items, str(path), report).items():
-            batch = _Batch(store, own_scope, str(path), allow_secret=allow_secret)
+            batch = _Batch(store, own_scope, str(path), chains, allow_secret=allow_secret)
             _write_batch(store, own_scope, items, batch, report)
     return report
 
@@ -148,8 +149,11 @@ def _write_batch(
 class _Batch:
     """The items of one transaction, all in one scope."""
 
-    def __init__(self, store: Store, scope: str, source: str, *, allow_secret: bool) -> None:
+    def __init__(
+        self, store: Store, scope: str, source: str, chains: Chains, *, allow_secret: bool
+    ) -> None:
         self._allow_secret = allow_secret
+        self._chains = chains
         self._store = store
         self._scope = scope
         self._source = source
@@ -162,11 +166,12 @@ class _Batch:
         items = [item for item in items if not self._is_secret(item)]
         captures = [item for item in items if isinstance(item, CaptureItem)]
         records = [item for item in items if isinstance(item, RecordItem)]
-        self._write_captures(transaction, captures)
-        self._write_records(transaction, records)
-        self._write_links(transaction, [item for item in items if isinstance(item, LinkItem)])
         feedback = [item for item in items if isinstance(item, FeedbackItem)]
-        self._write_feedback(transaction, feedback)
+        with self._chains.during(transaction):
+            self._write_captures(transaction, captures)
+            self._write_records(transaction, records)
+            self._write_links(transaction, [item for item in items if isinstance(item, LinkItem)])
+            self._write_feedback(transaction, feedback)
         return dict(self.counts)
 
     def _is_secret(self, item: Kept) -> bool:
@@ -250,8 +255,9 @@ class _Batch:
         links: list[Link] = []
         for item, record_id in zip(items, ids, strict=True):
             try:
-                own_links = self._links(item, record_id, quoted)
+                own_links = links_of_record(self._scope, item, record_id, quoted)
                 record = self._record(item, record_id, transaction.now)
+                self._chains.add(own_links)
             except ShiyiError as error:
                 self._refuse(item, str(error))
                 continue
@@ -310,37 +316,18 @@ class _Batch:
         captures = self._store.captures(self._scope, sorted(wanted))
         return {id_: capture.text for id_, capture in captures.items()}
 
-    def _links(self, item: RecordItem, record_id: str, quoted: dict[str, str]) -> list[Link]:
-        links = [self._quote(record_id, quote, quoted) for quote in item.quotes]
-        for relation, others in (
-            ("supersedes", item.supersedes),
-            ("contradicts", item.contradicts),
-        ):
-            links += [
-                Link(
-                    scope=self._scope,
-                    src=record_id,
-                    rel=relation,
-                    dst=record_id_of(self._scope, other),
-                )
-                for other in others
-            ]
-        return links
-
     def _write_links(self, transaction: Transaction, items: Sequence[LinkItem]) -> None:
-        links = [self._link(item) for item in items]
-        there = set(self._store.versions_of(self._scope, sorted({link.src for link in links})))
-        targets = sorted({link.dst for link in links})
-        records = set(self._store.versions_of(self._scope, targets))
-        captures = set(self._store.captures(self._scope, targets))
+        links = [link_of(self._scope, item) for item in items]
+        ends = Ends(self._store, self._scope, links)
         stand = []
         for item, link in zip(items, links, strict=True):
-            if link.src == link.dst:
-                self._refuse(item, "it ties a record to itself.")
-            elif link.src in there and link.dst in (captures if link.rel == "quotes" else records):
-                stand.append(link)
-            else:
-                self._refuse(item, "an end of this link is not there; import that first.")
+            try:
+                ends.check(link)
+                self._chains.add([link])
+            except UsageError as error:
+                self._refuse(item, str(error))
+                continue
+            stand.append(link)
         added = transaction.add_links(stand)
         self._note_corrected(transaction, stand)
         self.counts["links"] += added
@@ -362,25 +349,6 @@ class _Batch:
         added = transaction.add_feedback(stand)
         self.counts["feedback"] += added
         self.counts["unchanged"] += len(stand) - added
-
-    def _link(self, item: LinkItem) -> Link:
-        end_of = capture_id_of if item.rel == "quotes" else record_id_of
-        return Link(
-            scope=self._scope, src=record_id_of(self._scope, item.src), rel=item.rel,
-            dst=end_of(self._scope, item.dst), span_start=item.start, span_end=item.end,
-            attrs=item.attrs,
-        )  # fmt: skip
-
-    def _quote(self, record_id: str, quote: Quote, quoted: dict[str, str]) -> Link:
-        capture_id = capture_id_of(self._scope, quote.capture)
-        text = quoted.get(capture_id)
-        if text is None:
-            raise UsageError("it quotes a capture that is not there; import the captures first.")
-        start, end = span_of(quote, text)
-        return Link(
-            scope=self._scope, src=record_id, rel="quotes", dst=capture_id,
-            span_start=start, span_end=end,
-        )  # fmt: skip
 
 
 def _given_name(external_id: str | None) -> str | None:

@@ -109,6 +109,18 @@ class Fields:
         number = int(value)
         return salience_of(number) if number < len(LEVELS) else number
 
+    def span(self, whose: str) -> tuple[int, int] | None:
+        """Take start and end, code points, end exclusive; None when neither is there."""
+        start, end = self.take("start"), self.take("end")
+        if start is None and end is None:
+            return None
+        for value in (start, end):
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise UsageError(f"{whose} has both start and end, whole numbers, or neither.")
+        if not 0 <= start < end:
+            raise UsageError(f"{whose} starts at 0 or later and ends after its start.")
+        return start, end
+
     def rest(self) -> dict[str, Any]:
         """Take everything that is left; the fields of an `attrs` object join it."""
         attrs = self.take("attrs")

@@ -188,27 +188,26 @@ def _dates(fields: Fields) -> dict[str, Any]:
 
 def _feedback(fields: Fields) -> FeedbackItem:
     id_, target, capture = fields.name("id"), fields.name("target"), fields.name("capture")
-    start, end, at = fields.take("start"), fields.take("end"), fields.instant("at")
+    span, at = fields.span("Feedback"), fields.instant("at")
     if id_ is None or target is None or capture is None or at is None:
         raise UsageError("Feedback has an id, a target, a capture and the time at which it came.")
-    if any(isinstance(one, bool) or not isinstance(one, int) for one in (start, end)):
+    if span is None:
         raise UsageError("Feedback quotes its capture from start to end, whole numbers.")
     return FeedbackItem(
         key=id_, verdict=fields.choice("verdict", VERDICTS), target=target, capture=capture,
-        start=start, end=end, trace=fields.name("trace"), note=fields.text("note"), at=at,
+        start=span[0], end=span[1], trace=fields.name("trace"), note=fields.text("note"), at=at,
         scope=fields.name("scope"),
     )  # fmt: skip
 
 
 def _link(fields: Fields) -> LinkItem:
     src, dst, scope = fields.name("src"), fields.name("dst"), fields.name("scope")
-    start, end = fields.take("start"), fields.take("end")
-    rel = fields.choice("rel", RELATIONS)
+    rel, span = fields.choice("rel", RELATIONS), fields.span("A link")
     if src is None or dst is None:
         raise UsageError("A link names its two ends, src and dst.")
-    span = (-1, -1) if start is None and end is None else (start, end)
-    if any(isinstance(one, bool) or not isinstance(one, int) for one in span):
-        raise UsageError("A link has both start and end, whole numbers, or neither.")
+    if span is not None and rel != "quotes":
+        raise UsageError("Only quotes has start and end; leave them out.")
+    start, end = span or (-1, -1)
     return LinkItem(
-        src=src, rel=rel, dst=dst, start=span[0], end=span[1], scope=scope, attrs=fields.rest()
+        src=src, rel=rel, dst=dst, start=start, end=end, scope=scope, attrs=fields.rest()
     )

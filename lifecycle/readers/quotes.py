@@ -13,26 +13,20 @@ def quote_of(content: Any) -> Quote:
         raise wrong_type("quotes", "a list of objects", content, inside=True)
     fields = Fields(content)
     capture, text = fields.name("capture"), fields.text("text")
-    start, end = fields.take("start"), fields.take("end")
+    span = fields.span("A quote")
     if capture is None:
         raise UsageError("A quote names its capture.")
     if text is None and content.get("text") is not None:
         raise UsageError("The text of a quote is empty; give its words, or leave text out.")
-    if start is None and end is None:
-        return Quote(capture, text)
-    for value in (start, end):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise UsageError("A quote has both start and end, whole numbers, or neither.")
-    if not 0 <= start < end:
-        raise UsageError("A quote starts at 0 or later and ends after its start.")
-    return Quote(capture, text, start, end)
+    return Quote(capture, text) if span is None else Quote(capture, text, *span)
 
 
 def span_of(quote: Quote, text: str) -> tuple[int, int]:
     """Return where a quote stands in its capture; raises UsageError when it does not."""
     if quote.start is not None and quote.end is not None:
         start, end = quote.start, quote.end
-        if end > len(text) or (quote.text is not None and text[start:end] != quote.text):
+        inside = 0 <= start < end <= len(text)
+        if not inside or (quote.text is not None and text[start:end] != quote.text):
             raise UsageError("its quote does not stand at that place in the capture.")
         return start, end
     if quote.text is None:
