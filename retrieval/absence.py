@@ -14,7 +14,7 @@ from shiyi.indexer.fold import fold, is_traditional, to_mainland_words, to_taiwa
 from shiyi.indexer.index import Filter
 from shiyi.indexer.indexes import Indexes
 from shiyi.retrieval.outcome import Outcome
-from shiyi.retrieval.query import Query
+from shiyi.retrieval.query import MAX_QUERY, Query
 from shiyi.retrieval.search import Finding, find
 from shiyi.retrieval.trace import Tracer
 from shiyi.retrieval.traced import AbsenceResult, ProbeRun
@@ -61,6 +61,9 @@ def prove_absence(
     notes: dict[str, None] = {}
     searched, whole = 0, True
     for probe in _probes(indexes, store, scope, query):
+        if len(probe.text) > MAX_QUERY >= len(query.text):
+            notes["Another wording of it is too long to be asked for; ask for a part of it."] = None
+            continue
         trace.name, trace.wording = probe.name, probe.masked
         asked = _asked(query, probe.text, _EVERYTHING, probe.channels)
         found = find(indexes, scope, asked, trace)
@@ -162,7 +165,7 @@ def _other_names(indexes: Indexes, store: Store, scope: str, query: Query) -> It
         if written is None:
             continue
         for name in dict.fromkeys(names):
-            if name and name not in topic:
+            if any(map(str.isalnum, name)) and name not in topic:
                 masked = topic.replace(written, f"[{id_}]")
                 probes.append(_Probe("alias", topic.replace(written, name), masked=masked))
     yield from probes[:_OTHER_NAMES]

@@ -76,6 +76,29 @@ def test_other_names_are_asked(me: Any) -> None:
     assert next(p.text for p in answer.probes if p.name == "alias") == "benny telescope"
 
 
+@pytest.mark.parametrize("words", ["U盘", "王小明", "㍿", "RTX4090 U盘王小明"])
+def test_a_long_topic_is_asked_as_far_as_it_goes(me: Any, words: str) -> None:
+    """Other wordings that come out longer than a question may be are left out, which is said."""
+    me.remember("一位朋友", kind="entity", title="王小明", aliases=["B" * 600, "！！"])
+    topic = (words * 4000)[:4000]
+
+    answer = me.absence(topic)
+
+    assert "as asked" in names(answer)
+    assert all(len(probe.text) <= 4000 for probe in answer.probes)
+    assert any("too long to be asked" in note for note in answer.notes) == (words != "㍿")
+    with pytest.raises(UsageError, match="4001 characters"):
+        me.absence(topic + "x")
+
+
+def test_a_name_without_a_word_is_no_way_to_ask(me: Any) -> None:
+    me.remember("一位朋友", kind="entity", title="王小明", aliases=["！！", "Benny"])
+
+    answer = me.absence("王小明")
+
+    assert [probe.text for probe in answer.probes if probe.name == "alias"] == ["benny"]
+
+
 def test_identifiers_are_asked_alone(me: Any) -> None:
     """A number stands for itself, and needs no model."""
     kept = me.remember("訂位代號 AB12345，記得帶。", words_only=True)
