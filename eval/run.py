@@ -19,7 +19,7 @@ from shiyi.core.errors import UsageError
 from shiyi.eval.dataset import Dataset, View
 from shiyi.eval.door import Door, OpenDoor
 from shiyi.eval.kept import KeptAnswers
-from shiyi.eval.measures import Answer, measure, measure_names, summarise, summarise_by
+from shiyi.eval.measures import Answer, deepest, measure, measure_names, summarise, summarise_by
 from shiyi.eval.results import (
     BuildTimings,
     Cell,
@@ -200,7 +200,8 @@ def _missing(state: _Run, dataset: Dataset, view: View) -> int:
 def _answer_views(state: _Run, dataset: Dataset, views: Sequence[View], shelf: Shelf) -> None:
     plan, counter = state.plan, get_counter(state.plan.counter)
     systems = {name: make_system(name, shelf, counter) for name in plan.systems}
-    depth, built, embedded = max(plan.ks, default=10), 0.0, 0
+    depth = deepest(measure_names(plan.ks, plan.budgets))
+    built, embedded = 0.0, 0
     for documents, asked in steps(dataset, views):
         start = time.perf_counter()
         if documents:

@@ -184,15 +184,6 @@ def map_array(path: Path, mode: Literal["r", "c"] = "r") -> Array:
     return mapped.view(np.ndarray)  # each slice of a memmap object costs microseconds more
 
 
-def build_segment(counts: Iterable[tuple[Array, Array]], directory: Path) -> Segment:
-    """Build a segment in `directory` from each document's keys and frequencies, in order."""
-    builder = SegmentBuilder(directory)
-    for keys, frequencies in counts:
-        builder.add(keys, frequencies)
-    builder.finish()
-    return Segment.load(directory)
-
-
 def _map_raw(path: Path, dtype: Any, size: int) -> Array:
     return np.memmap(path, dtype, "r", shape=(size,)) if size else np.empty(0, dtype)
 

@@ -1,7 +1,7 @@
 """What a phrase means before its direction is known, and the tokens it is read from."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 
 from shiyi.retrieval.when import words
@@ -147,8 +147,3 @@ def day_in_month(phrase: Phrase, number: int) -> Phrase | None:
         except ValueError:
             continue
     return Phrase(tuple(days), "day", phrase.certain) if days else None
-
-
-def unsure(phrase: Phrase) -> Phrase:
-    """Return it as a fuzzy one."""
-    return replace(phrase, certain=False)

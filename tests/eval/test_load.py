@@ -73,6 +73,23 @@ def test_queries(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "content",
+    [
+        "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t-2\nq2\td1\t0\nq1\td1\t2\n",
+        "q1\t0\td1\t2\nq1\t0\td2\t-2\n\nq2\tQ0\td1\t0\n",
+        "q1 0 d1 2\nq1 0 d2 -2\nq2 Q0 d1 0\n",
+    ],
+)
+def test_judgements(folder: Path, content: str) -> None:
+    """Ours with its header and TREC's four columns; a negative grade counts as 0."""
+    (folder / "qrels.tsv").write_text(content, "utf-8")
+
+    (view,) = load_dataset(folder).views
+
+    assert view.judgements == {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 0}}
+
+
+@pytest.mark.parametrize(
     ("written", "now"),
     [
         ("2024-02", datetime(2024, 2, 29, 23, 59, 59, tzinfo=UTC)),

@@ -14,7 +14,8 @@ from shiyi.indexer import segment as segment_module
 from shiyi.indexer.analyze import term_key
 from shiyi.indexer.lexical import LiveOkapi, largest_deviation, top
 from shiyi.indexer.okapi import NonNegativeOkapi
-from shiyi.indexer.segment import Array, Segment, build_segment, count_terms, map_array
+from shiyi.indexer.segment import Array, Segment, count_terms, map_array
+from tests.indexer.segments import build_segment
 
 WORDS = st.sampled_from(["雨", "山", "咖啡", "rain", "walk", "rtx4090", "a", "b"])
 DOCUMENT = st.lists(WORDS, max_size=8)

@@ -14,8 +14,9 @@ from shiyi.indexer.fold import fold
 from shiyi.indexer.lexical import LiveOkapi
 from shiyi.indexer.lone import lone_characters, terms_with
 from shiyi.indexer.okapi import NonNegativeOkapi
-from shiyi.indexer.segment import build_segment, count_terms
+from shiyi.indexer.segment import count_terms
 from shiyi.models.encoder import Encoder
+from tests.indexer.segments import build_segment
 
 PIECES = st.lists(
     st.sampled_from(
