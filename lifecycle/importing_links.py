@@ -7,6 +7,7 @@ from shiyi.lifecycle.names import capture_id_of, record_id_of
 from shiyi.lifecycle.readers import LinkItem, Quote, RecordItem
 from shiyi.lifecycle.readers.quotes import span_of
 from shiyi.store import Link, Store
+from shiyi.store.shapes import REDIRECT
 
 _ITSELF = "it ties a record to itself."
 
@@ -22,7 +23,8 @@ def links_of_record(
     for rel, others in (("supersedes", item.supersedes), ("contradicts", item.contradicts)):
         ids = [record_id_of(scope, other) for other in others]
         links += [Link(scope=scope, src=record_id, rel=rel, dst=id_) for id_ in ids]
-    if any(link.src == link.dst for link in links):
+    redirected = item.kind == "entity" and item.attrs.get(REDIRECT) == record_id
+    if redirected or any(link.src == link.dst for link in links):
         raise UsageError(_ITSELF)
     return links
 

@@ -199,12 +199,13 @@ def test_a_record_that_closes_a_circle_is_refused(memory: shiyi.Memory, source: 
         record("d", supersedes=["e", "c"]),
         record("e", supersedes=["d"]),
         record("f", supersedes=["e"]),
+        record("g", kind="entity", entity_type="person", redirects_to=record_id_of("me", "g")),
     )
 
     _, refused = imported(me, source, *lines)
     later = imported(me, source, record("d", supersedes=["f"]), record("d"), record("b"))[1]
 
-    assert sorted(refused) == [1, 2, 4]
+    assert sorted(refused) == [1, 2, 4, 7]
     assert "itself" in refused[1]
     assert "circle" in refused[4]
     assert list(later) == [1]
