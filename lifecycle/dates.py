@@ -62,8 +62,10 @@ def basis_of(
 
 
 def _written_about(capture: Capture, first: date, last: date) -> bool:
-    written = capture.captured_at
-    return written is not None and first - _ABOUT <= written.date() <= last + _ABOUT
+    if capture.captured_at is None:
+        return False
+    written = capture.captured_at.date()
+    return first - written <= _ABOUT and written - last <= _ABOUT
 
 
 def _all_dated(captures: Sequence[Capture]) -> bool:

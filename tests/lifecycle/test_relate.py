@@ -279,3 +279,15 @@ def test_no_chain_goes_round(
         assert shown is not None
         superseded = how == "supersede" and any(n in others for others in above.values())
         assert (shown.status == "superseded") == superseded
+
+
+@pytest.mark.parametrize("date", ["0001-01-01", "0001", "9999-12-31", "9999", "0001..9999"])
+def test_a_date_at_the_end_of_time_is_a_date(me: shiyi.Scope, date: str) -> None:
+    """The first and the last day have none beside them to look at."""
+    said = me.remember("那時的事", words_only=True, said_at="2021-03-05").capture_id
+
+    made = me.add_record(kind="fact", title="事", date=date, quotes=[{"capture": said}])
+
+    shown = me.show(made.record_id).record
+    assert shown is not None
+    assert shown.date_start is not None
