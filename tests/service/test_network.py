@@ -42,7 +42,7 @@ import socket, sys, time
 from pathlib import Path
 from shiyi.models.encoder import load_encoder
 encoder = load_encoder("default", cache=Path(sys.argv[1]))
-encoder.encode_passages_quickly(["花生過敏"])
+encoder.embed_passages(["花生過敏"], quickly=True)
 time.sleep(25)
 try:
     socket.socket(socket.AF_UNIX).connect("/nonexistent/seen")
