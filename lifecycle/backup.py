@@ -75,7 +75,8 @@ def back_up(
         try:
             make_private_directory(target.parent)
             if path is None:
-                sweep(own)
+                with suppress(OSError):
+                    sweep(own)
             if partial.exists():  # of a process that was killed
                 remove(partial)
             made = _write(store, target, partial, passphrase, link=link)
@@ -103,6 +104,11 @@ def back_up(
 def managed_backups(directory: Path, home_id: str) -> list[Kept]:
     """Return the backups of this home in a directory that it manages, oldest first."""
     return [one for one in kept_in(directory) if _home_of(one) == home_id]
+
+
+def unreadable_backups(directory: Path) -> list[Path]:
+    """Return what has the name of a backup and tells no more of which home it is."""
+    return [one.path for one in kept_in(directory) if _home_of(one) is None]
 
 
 def _home_of(kept: Kept) -> str | None:

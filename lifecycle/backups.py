@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -63,19 +62,27 @@ def to_remove(kept: Iterable[Kept]) -> list[Kept]:
 
 
 def remove(path: Path) -> None:
-    """Remove a backup; what is half removed is no backup any more."""
+    """Remove a backup; what is half removed has the name of one that is still being written.
+
+    Raises OSError when something of it stays.
+    """
     if path.is_dir() and not path.is_symlink():
-        with suppress(OSError):
-            (path / MANIFEST).unlink(missing_ok=True)
+        if not path.name.endswith(PARTIAL):
+            path = path.rename(path.with_name(f".{path.name}{PARTIAL}"))
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
 
 
 def sweep(directory: Path) -> None:
-    """Remove what interrupted backups left in a directory of ours."""
-    for path in directory.glob(f".*{PARTIAL}") if directory.is_dir() else ():
-        with suppress(OSError):
+    """Remove what interrupted writing and removing left in a directory of ours.
+
+    Raises OSError when something of it stays.
+    """
+    if directory.is_dir():
+        halves = [one.path for one in kept_in(directory) if not one.sealed]
+        halves = [path for path in halves if not (path / MANIFEST).exists()]
+        for path in (*directory.glob(f".*{PARTIAL}"), *halves):
             remove(path)
 
 

@@ -20,7 +20,7 @@ from shiyi.indexer.analyze import forget_words
 from shiyi.indexer.embeddings import forget_passages, passage_key
 from shiyi.indexer.generation import scope_directory
 from shiyi.indexer.reindex import iterate_documents
-from shiyi.lifecycle.backup import back_up, managed_backups
+from shiyi.lifecycle.backup import back_up, managed_backups, unreadable_backups
 from shiyi.lifecycle.backups import elsewhere, remove, sweep
 from shiyi.lifecycle.echoes import Echoes
 from shiyi.lifecycle.validate import PENDING
@@ -127,7 +127,7 @@ def purge(store: Store, scope: str, plan: Plan, traces: Traces, backups: Path) -
     if plan.doomed.ids:
         _delete(store, scope, plan)
     finish(store, traces, backups, done)
-    done.left = list(_left(store, plan))
+    done.left = list(_left(store, plan, backups))
     return done
 
 
@@ -219,7 +219,7 @@ def _replace_backups(store: Store, directory: Path) -> list[str]:
     return [one.path.name for one in old]
 
 
-def _left(store: Store, plan: Plan) -> Iterable[str]:
+def _left(store: Store, plan: Plan, backups: Path) -> Iterable[str]:
     doomed = plan.doomed
     if plan.repeating:
         yield (f"What stays repeats its words: {', '.join(plan.repeating)}. Purge it too, by id.")
@@ -240,6 +240,10 @@ def _left(store: Store, plan: Plan) -> Iterable[str]:
     places = [place for place in elsewhere(store) if Path(place).exists()]
     if places:
         yield f"Backups that were written elsewhere still hold it: {', '.join(places)}."
+    damaged = unreadable_backups(backups)
+    if damaged:
+        named = ", ".join(map(str, damaged))
+        yield f"Nobody can read any more which home these backups are of; remove them: {named}."
     yield from (_EXPORTS, _DISK)
 
 

@@ -16,6 +16,7 @@ from shiyi.core.text import text_sha256
 from shiyi.indexer.embeddings import KEYS, passage_key
 from shiyi.lifecycle.attach import capture_attachment
 from shiyi.lifecycle.backup import back_up
+from shiyi.lifecycle.backups import PARTIAL
 from shiyi.lifecycle.correct import contradict, supersede
 from shiyi.lifecycle.edit import edit
 from shiyi.lifecycle.exporting import export_scope
@@ -25,6 +26,7 @@ from shiyi.lifecycle.names import capture_id_of, record_id_of
 from shiyi.lifecycle.purge import Plan, Purge, plan_purge, purge
 from shiyi.lifecycle.readers.items import Quote
 from shiyi.lifecycle.remember import remember
+from shiyi.lifecycle.snapshots import MANIFEST
 from shiyi.lifecycle.turn import capture, preflight
 from shiyi.lifecycle.undo import undo
 from shiyi.lifecycle.validate import PENDING, validate, verdict
@@ -415,6 +417,47 @@ def test_interrupted_anywhere_it_is_ended_by_a_repeat(
     assert holding(memory.home) == []
     assert verdict(validate(memory.store)) == "clean"
     memory.store.close()
+
+
+def test_a_backup_that_is_half_removed_goes_all_the_same(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether its removal is interrupted now, or was in a version that began with the manifest."""
+    ids = marked(memory)
+    kept = next((memory.home / "backups").iterdir())
+    shutil.copytree(kept, kept.with_name(f"{kept.name}-2"))
+    (kept.with_name(f"{kept.name}-2") / MANIFEST).unlink()
+    real = shutil.rmtree
+
+    def interrupt(path: Path, **how: Any) -> None:
+        real(path, **how)
+        if path.name.endswith(PARTIAL) and kept.name in path.name:
+            path.mkdir()
+            (path / "left").write_text(MARKER, "utf-8")
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            do_purge(memory, ids)
+    assert holding(memory.home)
+
+    do_purge(memory, [])
+
+    assert holding(memory.home) == []
+    assert verdict(validate(memory.store)) == "clean"
+
+
+def test_a_backup_that_nobody_can_read_is_named(memory: Memory) -> None:
+    """It may hold what goes, and it may be another home's: a person decides."""
+    said = memory.say(f"她說 {MARKER}。")
+    back_up(memory.store)
+    kept = next((memory.home / "backups").iterdir())
+    (kept / MANIFEST).write_text("torn", "utf-8")
+
+    done = do_purge(memory, [said["capture_id"]], with_records=True)
+
+    assert any(str(kept) in sentence for sentence in done.left)
 
 
 def test_the_rebuilt_file_is_the_same_home(memory: Memory, tmp_path: Path) -> None:
