@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +22,7 @@ from shiyi.store import Store
 from shiyi.store.rows import SEARCHED
 
 _EMBED_AT_ONCE = 64  # fresh passages embedded on the way to an answer: about a second
+_SOON = 1024  # waiting passages that a few answers take on; of more only what their words find
 _COMPACT = 2000  # documents in memory above which a new generation is written
 
 
@@ -52,7 +53,11 @@ class Indexes:
             self._model.embeddings.close()
 
     def model(self) -> Model:
-        """Return the model; raises ModelUnavailableError, always with the first reason."""
+        """Return the model, with the vectors that are kept.
+
+        Raises ModelUnavailableError, always with the first reason, and OSError when the kept
+        vectors cannot be opened.
+        """
         if self._model is None:
             if self._model_error is not None:
                 raise ModelUnavailableError(self._model_error)
@@ -73,6 +78,18 @@ class Indexes:
                 if self._model is None:
                     self._model = self._made(encoder)
         return self._model
+
+    def kept(self, scope: str) -> tuple[int, int]:
+        """Return how many documents of the generation are embedded, and of how many that is kept.
+
+        Raises ModelUnavailableError and OSError as `model` does.
+        """
+        embeddings = self.model().embeddings
+        generation = self._generation_or_none(scope)
+        if generation is None or generation.manifest.encoder != self.model().encoder.fingerprint:
+            return 0, 0
+        keys = [bytes(key) for key in generation.columns["passage"][generation.embedded()]]
+        return len(keys), sum(key in embeddings for key in keys)
 
     def _made(self, encoder: Encoder) -> Model:
         calibration = encoder.calibration or Calibration.identity(
@@ -239,6 +256,8 @@ class Indexes:
             self._embed_waiting(index, model)
         except ModelUnavailableError as error:
             self.notes.append(f"Keywords only: {error}")
+        except OSError as error:  # read-only, or full
+            self.notes.append(_unwritable(error))
         return index
 
     def _attached(self, index: ScopeIndex, model: Model) -> ScopeIndex:
@@ -258,14 +277,27 @@ class Indexes:
         state = (index.slots, len(model.embeddings))
         if len(waiting) and self._missing.get(index.scope) != state:
             waiting = self._take_kept(index, model, waiting)
-        if len(waiting) > _EMBED_AT_ONCE:
-            self._missing[index.scope] = state
+        if 0 < len(waiting) <= _SOON:
+            self._embed(index, model, waiting[-_EMBED_AT_ONCE:])  # the newest
+            waiting = waiting[:-_EMBED_AT_ONCE]
+        if len(waiting):
+            self._missing[index.scope] = index.slots, len(model.embeddings)
             self.notes.append(
                 f"{len(waiting)} of {len(index)} documents are found by keywords only until "
                 "`shiyi reindex` has embedded them."
             )
-        elif len(waiting):
-            self._embed(index, model, waiting)
+
+    def embed_first(self, index: ScopeIndex, slots: Array) -> None:
+        """Embed those of some documents that wait, before an answer ranks them.
+
+        With words alone they would stand behind whatever counts by its meaning, too. A model or a
+        disk that cannot be used leaves it at that.
+        """
+        if index.vectors is not None and len(slots):
+            waiting = slots[~index.vectors.embedded[slots]]
+            with suppress(ModelUnavailableError, OSError):
+                if len(waiting):
+                    self._embed(index, self.model(), waiting)
 
     def _vectors_of(self, index: ScopeIndex, model: Model) -> VectorTable:
         """Return the vectors of the generation, or none of them when another model made them.
@@ -310,9 +342,15 @@ class Indexes:
         empty = [n for n, tokens in enumerate(found) if not len(tokens)]
         lost = slots[[n for n in empty if keys[n] not in model.embeddings]]
         if len(lost) and table is not None and table.embedded[lost].any():
-            self._embed(index, model, lost[table.embedded[lost]])
+            with suppress(ModelUnavailableError, OSError):
+                self._embed(index, model, lost[table.embedded[lost]])
             found = model.embeddings.tokens(keys)
         return found
+
+
+def _unwritable(error: OSError) -> str:
+    place = f"{error.filename} " if error.filename else "The directory of vectors "
+    return f"Keywords only: {place}cannot be written ({error.strerror})."
 
 
 def _no_vectors(index: ScopeIndex, model: Model) -> VectorTable:

@@ -20,6 +20,7 @@ from shiyi.retrieval.succession import Succession
 from shiyi.retrieval.when import Reading
 
 _WORD_CANDIDATES = 200
+_EMBEDDED_FIRST = 32  # of them, where many wait to be embedded: half a second
 _SAMPLE = 200
 _LIFTED = 0.5  # of the way from the whole text's cosine to its nearest sentence or other wording
 _EPOCH = date(1970, 1, 1)
@@ -75,6 +76,14 @@ def gather(
         remark=asked.remark,
         timed=bool(asked.times),
     )
+
+
+def worded(index: ScopeIndex, asked: Asked, allowed: Array) -> Array:
+    """Return the slots that the words of the query find best, where any are not embedded yet."""
+    if not len(index.waiting()):
+        return np.empty(0, np.int64)
+    found = index.lexical.search(asked.terms, terms_with(asked.text)).bm25
+    return top(np.where(allowed, found, 0.0), _EMBEDDED_FIRST)
 
 
 def only_named(index: ScopeIndex, text: str, allowed: Array) -> Array:

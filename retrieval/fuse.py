@@ -119,6 +119,8 @@ def fuse(
     best_bm25 = float(evidence.bm25.max(initial=0.0))
     gate = _gate(evidence, best_bm25, calibration) if "gate" not in without else 1.0
     lexical = gate * evidence.bm25 / best_bm25 if best_bm25 > 0 else np.zeros_like(evidence.bm25)
+    # What is not embedded yet has only its words to speak for what it means.
+    lexical += np.where(evidence.embedded, 0.0, lexical * max(0.0, dense.max(initial=0.0)))
     other = np.abs(evidence.han - evidence.query_han) > _OTHER_SCRIPT
     if "other-script" not in without:
         lexical = _other_script(evidence, lexical, other, spread)

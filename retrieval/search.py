@@ -13,7 +13,7 @@ from shiyi.indexer.segment import Array
 from shiyi.models.calibration import Calibration
 from shiyi.models.interaction import Vectors, max_sims
 from shiyi.models.tokens import TokenCounter
-from shiyi.retrieval.candidates import gather, only_named, toward_nearest
+from shiyi.retrieval.candidates import gather, only_named, toward_nearest, worded
 from shiyi.retrieval.fuse import DOUBT, Evidence, Fused, fuse, margin
 from shiyi.retrieval.hits import Found, collect_hits
 from shiyi.retrieval.othernames import NO_OTHER_NAMES, other_names
@@ -102,6 +102,8 @@ def find(indexes: Indexes, scope: str, query: Query, trace: Tracer = SILENT) -> 
     with trace.stage("encode"):
         vectors, own, met = None, None, None
         if use_vectors:
+            if "lexical" in query.channels:
+                indexes.embed_first(index, worded(index, asked, allowed))
             vectors, own, tokens = _encode(
                 indexes, index, [asked.text, *asked.sentences], names.texts, notes
             )

@@ -139,6 +139,23 @@ def _look_at_model(session: Session) -> Iterator[Check]:
     else:
         yield Check(name="model", state="ok", detail=detail)
     yield Check(name="constants", state="ok", detail=_constants(encoder))
+    yield _vectors(session)
+
+
+def _vectors(session: Session) -> Check:
+    """Say whether what was embedded is kept: whole rows, in files that can be written."""
+    try:
+        counts = [session.indexes.kept(scope) for scope in session.store.scopes()]
+    except (ModelUnavailableError, OSError) as error:
+        return Check(name="vectors", state="failed", detail=f"Keywords only: {error}")
+    embedded, kept = (sum(count) for count in zip(*counts, strict=True)) if counts else (0, 0)
+    if kept < embedded:
+        detail = (
+            f"{embedded - kept} of {embedded} are gone or damaged; a search makes those that it "
+            "needs again, `shiyi reindex` all of them."
+        )
+        return Check(name="vectors", state="warning", detail=detail)
+    return Check(name="vectors", state="ok", detail=f"{embedded} are kept, each of them whole.")
 
 
 def _constants(encoder: Encoder) -> str:

@@ -15,6 +15,7 @@ import pytest
 
 from shiyi.core.errors import IndexUnusableError
 from shiyi.indexer import generation as generation_module
+from shiyi.indexer import indexes as indexes_module
 from shiyi.indexer import reindex as reindex_module
 from shiyi.indexer import vectors as vectors_module
 from shiyi.indexer.embeddings import KEYS, ROWS
@@ -326,23 +327,26 @@ def hashing_with(prompt: str, tmp_path: Path) -> Callable[[], Encoder]:
 
 
 def test_the_vectors_of_another_model_are_never_used(
-    make_memory: Callable[..., Any], tmp_path: Path
+    make_memory: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a change of model, keywords answer and a note names the command to run."""
+    """After a change of model, what words find is embedded, and a note names the command to run."""
+    monkeypatch.setattr(indexes_module, "_SOON", 0)
     memory = make_memory(hashing_with("", tmp_path))
     fill(memory, 40)
     memory.indexes.reindex("me")
     assert memory.search("爬山").mode == "hybrid"
     memory.reopen(hashing_with("passage: ", tmp_path))
-    found = memory.search("爬山")
+    by_meaning = memory.search("爬山", channels=frozenset({"dense"}))
+    assert (by_meaning.outcome, by_meaning.hits) == ("unavailable", [])
+    found = memory.search("爬山", limit=50)
 
-    assert found.mode == "keyword"
-    assert found.hits
-    assert all(hit.why.cosine is None and hit.parts.dense == 0 for hit in found.hits)
     assert any("`shiyi reindex`" in note for note in found.notes)
+    new = {hit.id: hit.why.cosine for hit in found.hits}
+    assert 0 < sum(cosine is not None for cosine in new.values()) <= 32
     memory.indexes.reindex("me")
-    found = memory.search("爬山")
+    found = memory.search("爬山", limit=50)
     assert (found.mode, found.notes) == ("hybrid", [])
+    assert all(new[hit.id] in {None, hit.why.cosine} for hit in found.hits if hit.id in new)
 
     memory.reopen(hashing_with("", tmp_path))  # and back: its vectors are still kept
     assert memory.search("爬山").mode == "hybrid"

@@ -297,6 +297,21 @@ def test_of_many_alike_all_are_met_or_none(
     assert len(asked) == looked_at
 
 
+def test_what_is_not_embedded_has_its_words_for_its_meaning() -> None:
+    """It is lent as much of the best one's meaning as it has of the best words."""
+    given = evidence(
+        3, cosine=[0.4, 0.0, 0.0], bm25=[0.0, 8.0, 4.0], coverage=[0.0, 0.5, 0.5],
+        embedded=[True, False, False],
+    )  # fmt: skip
+
+    found = fuse(given, E5)
+
+    assert found.lexical == pytest.approx([0.0, 1 + found.dense[0], 0.5 * (1 + found.dense[0])])
+    assert found.dense[1:].tolist() == [0.0, 0.0]
+    alone = evidence(2, bm25=[8.0, 4.0], coverage=[0.5, 0.5], embedded=[False, False])
+    assert fuse(alone, E5).lexical.tolist() == [1.0, 0.5]
+
+
 def test_where_a_time_is_asked_for_tokens_count_half() -> None:
     """Texts seldom name their own time; a remark names its own, so there they count in full."""
     met = meeting({0: 0.1, 1: 0.3})

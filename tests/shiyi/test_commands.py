@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -399,6 +400,31 @@ def test_options_stand_before_or_after(run: Run, tmp_path: Path) -> None:
     assert after.json["scope"] == "s"
     assert before.json["items"][0]["title"] == "甲"
     assert is_id(after.json["capture_id"])
+
+
+def test_doctor_sees_what_is_lost_of_the_vectors(run: Run, home: Path) -> None:
+    """Gone, damaged or blocked, each is told from the others; reindex makes them whole."""
+
+    def vectors() -> str:
+        lines = run("doctor", "--model", "hashing").out.splitlines()
+        return next(line for line in lines if " vectors: " in line)
+
+    for text in ("昨天下雨。", "買了三把傘。"):
+        assert run("remember", text, "--words-only", "--model", "hashing").code == 0
+    assert run("reindex", "--model", "hashing").code == 0
+    assert vectors() == "✓ vectors: 2 are kept, each of them whole."
+
+    rows = next(home.glob("vectors/*/rows.bin"))
+    rows.write_bytes(bytes(8) + rows.read_bytes()[8:])
+    assert "! vectors: 1 of 2 are gone or damaged" in vectors()
+    shutil.rmtree(home / "vectors")
+    assert "! vectors: 2 of 2 are gone or damaged" in vectors()
+    assert run("reindex", "--model", "hashing").code == 0
+    assert vectors() == "✓ vectors: 2 are kept, each of them whole."
+    shutil.rmtree(home / "vectors")
+    (home / "vectors").write_text("in the way", "utf-8")
+    assert "✗ vectors: Keywords only" in vectors()
+    assert run("doctor", "--model", "hashing").code == 5
 
 
 def test_doctor_names_the_constants(
