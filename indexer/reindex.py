@@ -6,7 +6,7 @@ was embedded before is not computed again.
 """
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,9 +132,9 @@ def _write_documents(
     progress: Progress,
 ) -> Array:
     """Write what is known of every document, and embed what is new. Return the columns."""
-    embedder = _Embedder(model) if model else None
     total = sum(store.counts(scope)[name] for name in ("captures", "records"))
     owners, owner = 0, ""
+    embedder = _Embedder(model, lambda: progress(owners, total)) if model else None
     with closing(_DocumentWriter(building, reuse)) as writer:
         for document in iterate_documents(store, scope):
             key = writer.add(document)
@@ -244,8 +244,9 @@ def _key(line: Any) -> tuple[int, bytes, int]:
 class _Embedder:
     """Embeds passages that have no vector yet, many at a time, and keeps each batch on disk."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    def __init__(self, model: Model, kept: Callable[[], None]) -> None:
+        """kept: called after each batch; it may raise, to end the job there."""
+        self._model, self._kept = model, kept
         self._waiting: dict[bytes, str] = {}
 
     def add(self, key: bytes, passage: str) -> None:
@@ -260,6 +261,7 @@ class _Embedder:
         for batch in batched(ordered, _KEEP):
             made = self._model.encoder.embed_passages([passage for _, passage in batch])
             self._model.embeddings.add([key for key, _ in batch], made)
+            self._kept()
         self._waiting.clear()
 
 

@@ -109,3 +109,25 @@ def test_what_makes_way_while_it_is_opened_is_not_missed(
 
     assert found is not None
     assert found.manifest.documents == 11
+
+
+def test_a_build_can_be_stopped_after_each_batch(
+    make_memory: Callable[..., Memory], counting: Any
+) -> None:
+    """Whoever stops it waits for one batch of the encoder, and what it made is kept."""
+    memory = make_memory(lambda: counting)
+    memory.captures({f"c{n}": f"第{n}次散步。" for n in range(300)})
+
+    def stop(done: int, total: int) -> None:
+        del done, total
+        if counting.embedded:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        memory.indexes.reindex("me", progress=stop)
+
+    first = len(counting.embedded)
+    assert 0 < first <= 64
+    assert len(memory.indexes.model().embeddings) == first
+    memory.indexes.reindex("me")
+    assert len(counting.embedded) == 300

@@ -406,7 +406,7 @@ def test_doctor_sees_what_is_lost_of_the_vectors(run: Run, home: Path) -> None:
     """Gone, damaged or blocked, each is told from the others; reindex makes them whole."""
 
     def vectors() -> str:
-        lines = run("doctor", "--model", "hashing").out.splitlines()
+        lines: list[str] = run("doctor", "--model", "hashing").out.splitlines()
         return next(line for line in lines if " vectors: " in line)
 
     for text in ("昨天下雨。", "買了三把傘。"):
