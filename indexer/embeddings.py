@@ -57,10 +57,14 @@ class EmbeddingStore(Closable):
         """
         self._directory = directory
         self.users = 0
-        make_private_directory(directory)
         self._lock = threading.RLock()  # a job adds while a search looks up
         self.dimension = dimension
         self._vector_bytes, self._token_bytes = 4 * dimension, -(-dimension // 8)
+        self._open()
+
+    def _open(self) -> None:
+        directory = self._directory
+        make_private_directory(directory)
         with owner_only():
             self._keys_file = (directory / KEYS).open("a+b", buffering=0)
             self._rows_file = (directory / ROWS).open("a+b", buffering=0)
@@ -81,6 +85,9 @@ class EmbeddingStore(Closable):
                 return
             if _opened.get(self._directory) is self:
                 del _opened[self._directory]
+        self._release()
+
+    def _release(self) -> None:
         self._keys_file.close()
         self._rows_file.close()
 
@@ -145,6 +152,7 @@ class EmbeddingStore(Closable):
     def _row(self, key: bytes) -> bytes | None:
         """Return the newest intact row of a key, or None: a damaged one is embedded again."""
         with self._lock:
+            self._look_whether_there()
             while (position := self._find(key)) is not None:
                 named, check, length, start = self._line(position).item()
                 if named == key and self._vector_bytes <= length <= self._end - start:
@@ -153,6 +161,14 @@ class EmbeddingStore(Closable):
                         return row
                 self._damaged.add(position)
             return None
+
+    def _look_whether_there(self) -> None:
+        """Begin anew when somebody has removed a file, so that nothing goes into what is gone."""
+        for file in (self._keys_file, self._rows_file):
+            if not os.fstat(file.fileno()).st_nlink:
+                self._release()
+                self._open()
+                return
 
     def _end_of_rows(self) -> int:
         """Return where the last row ends that a line tells of and the file holds."""

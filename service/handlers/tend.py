@@ -93,7 +93,10 @@ def handle_calibrate(
         model=encoder.name,
         passages=len(passages),
         queries=len(queries),
-        note="Run `shiyi reindex` so that every index uses it.",
+        note=(
+            "It holds for every home of yours with this model. Run `shiyi reindex` in each, so "
+            "that their indexes use it."
+        ),
     )
 
 

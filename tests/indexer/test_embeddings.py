@@ -167,6 +167,24 @@ def test_what_no_line_tells_of_is_forgotten_as_well(tmp_path: Path) -> None:
         assert held(store, range(2)) == [0, 1]
 
 
+@pytest.mark.parametrize("gone", [(KEYS, ROWS), (KEYS,), (ROWS,)])
+def test_files_that_are_removed_while_open_are_begun_anew(
+    tmp_path: Path, gone: tuple[str, ...]
+) -> None:
+    """So that what is added afterwards is there when it is opened again."""
+    with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
+        store.add([key(1)], Embedded(np.array([vector(1)])))
+        for name in gone:
+            (tmp_path / "v" / name).unlink()
+        if len(gone) == 2:
+            (tmp_path / "v").rmdir()
+        assert held(store, range(3)) == []
+        store.add([key(2)], Embedded(np.array([vector(2)])))
+        assert held(store, range(3)) == [2]
+    with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
+        assert held(store, range(3)) == [2]
+
+
 def test_two_who_open_a_directory_share_its_store(tmp_path: Path) -> None:
     """What one adds the other finds, and it stays open until both have closed it."""
     first, second = (
