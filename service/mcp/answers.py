@@ -21,7 +21,7 @@ FETCH_EXTRA: Values = {
     },
     "budget": {
         "type": "integer", "minimum": 200, "maximum": 100_000, "default": _BUDGET,
-        "description": "the most tokens of text",
+        "description": "the most tokens of text, and of metadata",
     },
 }  # fmt: skip
 
@@ -98,7 +98,7 @@ def fetch(answer: Values, given: Mapping[str, Any]) -> Values:
     part = _within(text[start:], budget)
     content = {
         "id": id_, "title": title, "text": part, "url": url_of(kind, id_),
-        "metadata": fitted({"type": kind, **metadata}, _METADATA),
+        "metadata": fitted({"type": kind, **metadata}, min(_METADATA, budget)),
     }  # fmt: skip
     if start + len(part) < len(text):
         content["truncated"] = {"next_start": start + len(part), "of": len(text)}

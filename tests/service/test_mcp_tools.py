@@ -111,6 +111,29 @@ def test_a_long_text_is_cut_and_goes_on(tmp_path: Path) -> None:
     run(tmp_path / "home", steps)
 
 
+def test_what_is_told_beside_a_text_is_bounded_as_well(tmp_path: Path) -> None:
+    """Words that hundreds of records quote cost no more to read than was asked for."""
+    with shiyi.open(tmp_path / "home", model="none", embedded=True) as memory:
+        me = memory.scope("me")
+        said = {"type": "capture", "id": "c", "text": "海邊的貓今天沒有來。"}
+        quoting = {"type": "record", "kind": "event", "quotes": [{"capture": "c"}]}
+        lines = [said, *({**quoting, "gist": f"貓第{n}次沒有來。"} for n in range(300))]
+        (tmp_path / "lines.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+        assert me.import_(tmp_path / "lines.jsonl").failed == 0
+        kept = me.list(what="captures").items[0].id
+
+    async def steps(client: Client) -> None:
+        count = get_counter("o200k").count
+        for budget in (300, 1000):
+            found = await use(client, "memory_fetch", id=kept, budget=budget)
+            assert found["text"] == "海邊的貓今天沒有來。"
+            assert found["metadata"]["truncated"]["omitted"] > 0
+            told = json.dumps(found["metadata"], ensure_ascii=False, separators=(",", ":"))
+            assert count(told) <= budget + 20  # what was left out, and whose word it is
+
+    run(tmp_path / "home", steps)
+
+
 def test_default_answers_stay_under_twenty_thousand_tokens(tmp_path: Path) -> None:
     """Whatever is stored, no tool costs more by default, and what was left out is said."""
     text = "每一次散步都會遇到不同的人和不同的故事，說也說不完。" * 12
