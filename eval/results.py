@@ -64,6 +64,7 @@ class Conditions(BaseModel):
     analyzer: str
     counter: str
     systems: list[str]
+    runs: dict[str, str] = Field(default={}, description="sha256 of each run of another engine")
     ks: list[int]
     budgets: list[int]
     by: list[str]

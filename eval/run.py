@@ -7,7 +7,7 @@ a run that was stopped goes on where it was.
 import hashlib
 import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from importlib.resources import files
@@ -20,6 +20,8 @@ from shiyi.eval.dataset import Dataset, View
 from shiyi.eval.door import Door, OpenDoor
 from shiyi.eval.kept import KeptAnswers
 from shiyi.eval.measures import Answer, deepest, measure, measure_names, summarise, summarise_by
+from shiyi.eval.readers.files import Files
+from shiyi.eval.readers.trec import read_run
 from shiyi.eval.results import (
     BuildTimings,
     Cell,
@@ -30,7 +32,7 @@ from shiyi.eval.results import (
     Timings,
 )
 from shiyi.eval.shelf import Shelf, has_scopes, steps
-from shiyi.eval.systems import SYSTEMS, make_system
+from shiyi.eval.systems import SYSTEMS, RunFile, System, make_system
 from shiyi.models.tokens import get_counter
 from shiyi.store.rows import json_sha256
 
@@ -41,9 +43,13 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What to run. ks and budgets are ascending; without names what an ablation leaves out."""
+    """What to run. ks and budgets are ascending; without names what an ablation leaves out.
+
+    runs are files of TREC runs, each measured as a system that is called like the file.
+    """
 
     systems: Sequence[str] = ("hybrid", "bm25", "dense", "grep", "okapi")
+    runs: Sequence[Path] = ()
     ks: Sequence[int] = (1, 5, 10, 20)
     budgets: Sequence[int] = ()
     by: Sequence[str] = ("category", "half")
@@ -55,6 +61,8 @@ class Plan:
 @dataclass(slots=True)
 class _Run:
     plan: Plan
+    systems: Sequence[str]
+    found: Mapping[str, Mapping[str, Sequence[str]]]  # by the runs of other engines
     kept: KeptAnswers
     progress: Progress
     total: int
@@ -72,21 +80,23 @@ def run(
     """
     _check(plan, datasets)
     datasets = [_shortened(dataset, plan.most) for dataset in datasets]
+    found, digests = _read_runs(plan)
     with open_door() as door:
-        conditions = _conditions(plan, door)
+        conditions = _conditions(plan, door, digests)
+    systems = conditions.systems
     info = [_info(dataset) for dataset in datasets]
     fingerprint = json_sha256(
         {"conditions": conditions.model_dump(), "datasets": [one.model_dump() for one in info]}
     )
-    total = len(plan.systems) * sum(sum(one.views.values()) for one in info)
+    total = len(systems) * sum(sum(one.views.values()) for one in info)
     with KeptAnswers(output / "parts" / fingerprint[:16]) as kept:
-        state = _Run(plan, kept, progress, total)
+        state = _Run(plan, systems, found, kept, progress, total)
         for dataset in datasets:
             _answer_all(state, dataset, open_door)
         cells, timings = [], []
         for dataset in datasets:
             for view in dataset.views:
-                for system in plan.systems:
+                for system in systems:
                     cells.append(_cell(state, dataset, view, system))
                     timings.append(_timing(state, dataset, view, system))
     result = EvalResult(fingerprint=fingerprint, conditions=conditions, datasets=info, cells=cells)
@@ -100,6 +110,10 @@ def _check(plan: Plan, datasets: Sequence[Dataset]) -> None:
     for name in plan.systems:
         if name not in SYSTEMS:
             raise UsageError(f"There is no system {name!r}; there are {', '.join(SYSTEMS)}.")
+    called = [path.stem for path in plan.runs]
+    for name in called:
+        if name in SYSTEMS or called.count(name) > 1:
+            raise UsageError(f"Two systems are called {name}; rename the file of one run.")
     names = [dataset.name for dataset in datasets]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
@@ -129,14 +143,25 @@ def _shortened(dataset: Dataset, most: int | None) -> Dataset:
     return replace(dataset, views=views)
 
 
-def _conditions(plan: Plan, door: Door) -> Conditions:
+def _read_runs(plan: Plan) -> tuple[dict[str, dict[str, list[str]]], dict[str, str]]:
+    """Return what the runs of other engines found, by name, and the digest of each file."""
+    found, digests = {}, {}
+    for path in plan.runs:
+        read = Files()
+        found[path.stem] = read_run(path, read)
+        digests[path.stem] = read.sha256()
+    return found, digests
+
+
+def _conditions(plan: Plan, door: Door, runs: Mapping[str, str]) -> Conditions:
     return Conditions(
         version=version("shiyi"),
         code=_code_sha256(),
         model=door.model,
         analyzer=door.analyzer,
         counter=get_counter(plan.counter).name,
-        systems=list(plan.systems),
+        systems=[*plan.systems, *runs],
+        runs=dict(runs),
         ks=list(plan.ks),
         budgets=list(plan.budgets),
         by=list(plan.by),
@@ -175,7 +200,7 @@ def _answer_all(state: _Run, dataset: Dataset, open_door: OpenDoor) -> None:
     for together in (False, True):
         views = [_only(view, dataset, together=together) for view in dataset.views]
         missing = sum(_missing(state, dataset, view) for view in views)
-        state.done += len(state.plan.systems) * sum(len(v.queries) for v in views) - missing
+        state.done += len(state.systems) * sum(len(v.queries) for v in views) - missing
         if missing:
             with open_door() as door:
                 _answer_views(state, dataset, views, Shelf(dataset, door, together=together))
@@ -192,14 +217,15 @@ def _only(view: View, dataset: Dataset, *, together: bool) -> View:
 def _missing(state: _Run, dataset: Dataset, view: View) -> int:
     return sum(
         query.id not in state.kept.answered(dataset.name, view.name, system)
-        for system in state.plan.systems
+        for system in state.systems
         for query in view.queries
     )
 
 
 def _answer_views(state: _Run, dataset: Dataset, views: Sequence[View], shelf: Shelf) -> None:
     plan, counter = state.plan, get_counter(state.plan.counter)
-    systems = {name: make_system(name, shelf, counter) for name in plan.systems}
+    systems: dict[str, System] = {name: make_system(name, shelf, counter) for name in plan.systems}
+    systems |= {name: RunFile(found, shelf, counter) for name, found in state.found.items()}
     depth = deepest(measure_names(plan.ks, plan.budgets))
     built, embedded = 0.0, 0
     for documents, asked in steps(dataset, views):

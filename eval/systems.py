@@ -103,13 +103,7 @@ class _Plain(ABC):
         order = np.lexsort((np.arange(len(scores)), -scores))[: max(depth, _DEPTH)]
         found = [documents[place] for place in order.tolist() if scores[place] > 0]
         seconds = time.perf_counter() - start
-        return Answer(
-            query=query,
-            outcome="found" if found else "empty",
-            found=[document.id for document in found],
-            shown={budget: self._fitting(found, budget) for budget in budgets},
-            seconds=seconds,
-        )
+        return _plain_answer(query, found, budgets, self._counter, seconds)
 
     @abstractmethod
     def prepare(self, documents: Sequence[Document]) -> Any:
@@ -118,18 +112,6 @@ class _Plain(ABC):
     @abstractmethod
     def scores(self, ready: Any, text: str) -> Any:
         """Return the score of each document, float (n,); 0 where nothing matches."""
-
-    def _fitting(self, documents: Sequence[Document], budget: int) -> list[str]:
-        """Return the longest run of documents whose ids and texts, as JSON, fit the budget."""
-        fitting: list[str] = []
-        used = 0
-        for document in documents:
-            line = json.dumps({"id": document.id, "text": document.text}, ensure_ascii=False)
-            used += self._counter.count(f"{line}\n")
-            if used > budget:
-                break
-            fitting.append(document.id)
-        return fitting
 
 
 class Grep(_Plain):
@@ -155,6 +137,48 @@ class Okapi(_Plain):
     def scores(self, ready: Any, text: str) -> Any:
         """Score all documents; the epsilon of Okapi may leave some below zero."""
         return ready.get_scores(_cut(text))
+
+
+class RunFile:
+    """What another engine has found, in the file of a TREC run: query id → document ids."""
+
+    def __init__(
+        self, found: Mapping[str, Sequence[str]], shelf: Shelf, counter: TokenCounter
+    ) -> None:
+        self._found, self._shelf, self._counter = found, shelf, counter
+
+    def answer(self, query: Query, depth: int, budgets: Sequence[int]) -> Answer:
+        """Return what the file has for the query, of what the shelf holds in its scope."""
+        there = {one.id: one for one in self._shelf.documents(self._shelf.scope_of(query))}
+        found = [there[id_] for id_ in self._found.get(query.id, ()) if id_ in there]
+        return _plain_answer(query, found[: max(depth, _DEPTH)], budgets, self._counter, 0.0)
+
+
+def _plain_answer(
+    query: Query, found: Sequence[Document], budgets: Sequence[int], counter: TokenCounter,
+    seconds: float,
+) -> Answer:  # fmt: skip
+    """Return the answer of a system that shows whole documents from the top."""
+    return Answer(
+        query=query,
+        outcome="found" if found else "empty",
+        found=[document.id for document in found],
+        shown={budget: _fitting(found, budget, counter) for budget in budgets},
+        seconds=seconds,
+    )
+
+
+def _fitting(documents: Sequence[Document], budget: int, counter: TokenCounter) -> list[str]:
+    """Return the longest run of documents whose ids and texts, as JSON, fit the budget."""
+    fitting: list[str] = []
+    used = 0
+    for document in documents:
+        line = json.dumps({"id": document.id, "text": document.text}, ensure_ascii=False)
+        used += counter.count(f"{line}\n")
+        if used > budget:
+            break
+        fitting.append(document.id)
+    return fitting
 
 
 _Make = Callable[[Shelf, TokenCounter], System]

@@ -1299,6 +1299,7 @@ class Memory(Connection):
         dataset: Sequence[str | PathLike[str]] | PathLike[str],
         *,
         system: Sequence[EvalSystem] | None = None,
+        run: Sequence[str | PathLike[str]] | PathLike[str] | None = None,
         k: Sequence[int] | None = None,
         budget: Sequence[int] | None = None,
         view: Sequence[str] | None = None,
@@ -1312,6 +1313,7 @@ class Memory(Connection):
 
         dataset: the name of a set that `shiyi eval datasets` lists, or the path of one.
         system: what answers; several are joined by commas.
+        run: what another engine found, in TREC's form; a system called like the file.
         k: depths to measure at, ascending, 1 to 100.
         budget: token budgets to measure at, ascending, each at least 200.
         view: only these views of the sets, such as main or hant; all by default.
@@ -1323,8 +1325,8 @@ class Memory(Connection):
         texts: show the texts of documents in the report.
         """
         answer = self._call("eval run", {
-            "dataset": dataset, "system": system, "k": k, "budget": budget, "view": view,
-            "by": by, "without": without, "most": most, "out": out, "texts": texts,
+            "dataset": dataset, "system": system, "run": run, "k": k, "budget": budget,
+            "view": view, "by": by, "without": without, "most": most, "out": out, "texts": texts,
         })  # fmt: skip
         return cast("responses.EvalRunResult", answer)
 

@@ -39,7 +39,8 @@ def handle_eval_run(session: Session, _: str, request: ask.EvalRunRequest) -> an
     """Run systems on sets, and write what was found."""
     datasets = [load_dataset(path, request.view) for path in find_datasets(request.dataset)]
     plan = Plan(
-        systems=request.system, ks=request.k, budgets=request.budget, by=request.by,
+        systems=request.system, runs=[expanded(one) for one in request.run], ks=request.k,
+        budgets=request.budget, by=request.by,
         without=request.without or (), counter=session.settings.tokens, most=request.most,
     )  # fmt: skip
     result, files = _run(session, plan, datasets, request.out, texts=request.texts)

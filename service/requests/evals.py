@@ -34,6 +34,10 @@ class EvalRunRequest(Request):
         description="what answers; several are joined by commas",
         json_schema_extra=COMMAS,
     )
+    run: Places = Field(
+        [],
+        description="what another engine found, in TREC's form; a system called like the file",
+    )
     k: Annotated[list[_Depth], Parted, AfterValidator(_ascending)] = Field(
         [1, 5, 10, 20],
         min_length=1,

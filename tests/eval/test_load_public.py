@@ -1,4 +1,4 @@
-"""LoCoMo and LongMemEval, in small sets invented here."""
+"""LoCoMo, LongMemEval and TREC's columns, in small sets invented here."""
 
 import json
 from collections.abc import Callable
@@ -13,6 +13,7 @@ from shiyi.eval.dataset import Dataset
 from shiyi.eval.load import load_dataset
 from shiyi.eval.readers import strict
 from shiyi.eval.readers.files import Files
+from shiyi.eval.readers.trec import read_run
 
 Sample = dict[str, Any]
 Load = Callable[[object], Dataset]
@@ -247,6 +248,45 @@ def test_a_directory_may_hold_one_json_file(tmp_path: Path, load: Load) -> None:
     assert (found.name, found.licence) == (tmp_path.name, "CC BY-NC 4.0")
     with pytest.raises(UsageError, match="no view 'hant'"):
         load_dataset(tmp_path, ["hant"])
+
+
+def test_a_run_goes_by_its_scores(tmp_path: Path) -> None:
+    """Best first, whatever the order of lines and ranks; where scores tie, as in the file."""
+    file = tmp_path / "run"
+    file.write_text(
+        "q1 Q0 low 1 0.5 me\nq1 Q0 high 2 1e3 me\nq1 Q0 z 3 .5 me\nq2 Q0 x 1 -1 me\nq1 Q0 a 4 0.5\n"
+    )
+
+    assert read_run(file, Files()) == {"q1": ["high", "low", "z", "a"], "q2": ["x"]}
+
+
+def test_a_run_in_three_columns(tmp_path: Path) -> None:
+    """The form of our judgements serves for runs too."""
+    file = tmp_path / "run.tsv"
+    file.write_text("query-id\tcorpus-id\tscore\nq\ta b\t1\nq\tc\t2\n")
+
+    assert read_run(file, Files()) == {"q": ["c", "a b"]}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("q Q0 d 1 nan me", ":2: The score nan is not finite"),
+        ("q Q0 d 1 -inf me", ":2: The score -inf is not finite"),
+        ("q Q0 d 1 1e999 me", ":2: The score 1e999 is not finite"),
+        ("q Q0 d 1 high me", ":2: The score 'high' is not a number"),
+        ("q Q0 d 1 1_0 me", ":2: The score '1_0' is not a number"),
+        ("q d", ":2: A result is query, document and score"),
+        ("q\td\t", ":2: A column is empty"),
+    ],
+)
+def test_a_malformed_run_is_refused(tmp_path: Path, line: str, message: str) -> None:
+    """Each mistake is refused with its file, its line and the reason."""
+    file = tmp_path / "run"
+    file.write_text(f"q Q0 first 1 1.0 me\n{line}\n")
+
+    with pytest.raises(UsageError, match=f"run{message}"):
+        read_run(file, Files())
 
 
 def test_a_session_of_too_many_digits_is_none(load: Load) -> None:

@@ -62,6 +62,40 @@ def test_run_writes_where_the_dashboard_looks(run: Run, small: Path, home: Path)
     assert str(home / "eval") not in run("eval", "run", small, *QUICK, "--out", "other").out
 
 
+def test_what_another_engine_found_is_measured_beside(
+    run: Run, small: Path, tmp_path: Path
+) -> None:
+    """A TREC run of what bm25 found gets the figures of bm25; another file is another result."""
+    assert run("eval", "run", small, *QUICK, "--view", "main", "--out", "ours").code == 0
+    cells = json.loads((tmp_path / "ours" / "result.json").read_text("utf-8"))["cells"]
+    bm25 = next(cell for cell in cells if cell["system"] == "bm25")
+    lines = [
+        f"{query['id']} Q0 {document} {rank} {-rank} me"
+        for query in bm25["queries"]
+        for rank, document in enumerate(query["found"], 1)
+    ]
+    (tmp_path / "lucene.run").write_text("\n".join(reversed(lines)), "utf-8")
+
+    asked = ("eval", "run", small, *QUICK, "--view", "main", "--run", "lucene.run", "--json")
+    answer = run(*asked).json
+
+    rows = {row["system"]: row["measures"] for row in answer["rows"]}
+    assert list(rows) == ["bm25", "grep", "lucene"]
+    ranked = [name for name in rows["bm25"] if "@" in name and not name.endswith("t")]
+    assert [rows["lucene"][name] for name in ranked] == [rows["bm25"][name] for name in ranked]
+    assert rows["lucene"]["recall@500t"] > 0
+
+    (tmp_path / "lucene.run").write_text("\n".join(lines[:1]), "utf-8")
+    assert run(*asked).json["fingerprint"] != answer["fingerprint"]
+    (tmp_path / "lucene.run").write_text("q1 d1\n", "utf-8")
+    assert run(*asked).code == 2
+    assert "lucene.run:1: A result is query" in run(*asked[:-1]).err
+    (tmp_path / "bm25.run").write_text(lines[0], "utf-8")
+    refused = run("eval", "run", small, "--run", "bm25.run")
+    assert (refused.code, "Two systems are called bm25" in refused.err) == (2, True)
+    assert run("eval", "run", small, "--run", "absent.run").code == 2
+
+
 def test_run_as_json_is_a_summary(run: Run, small: Path) -> None:
     """A row for each system, not every query."""
     rows = run("eval", "run", small, *QUICK, "--view", "main", "--json").json["rows"]
