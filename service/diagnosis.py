@@ -146,8 +146,11 @@ def _vectors(session: Session) -> Check:
     """Say whether what was embedded is kept: whole rows, in files that can be written."""
     try:
         counts = [session.indexes.kept(scope) for scope in session.store.scopes()]
-    except (ModelUnavailableError, OSError) as error:
+    except ModelUnavailableError as error:
         return Check(name="vectors", state="failed", detail=f"Keywords only: {error}")
+    except OSError as error:
+        detail = f"Keywords only: {error.filename} cannot be written ({error.strerror})."
+        return Check(name="vectors", state="failed", detail=detail)
     embedded, kept = (sum(count) for count in zip(*counts, strict=True)) if counts else (0, 0)
     if kept < embedded:
         detail = (

@@ -28,7 +28,7 @@ from shiyi.retrieval.search import Query, search
 from shiyi.store import Capture, Link, Record, Store, Transaction
 
 # Machines that run tests are busy, and the dictionary of words takes a second to load.
-settings.register_profile("shiyi", deadline=None, max_examples=50)
+settings.register_profile("shiyi", deadline=None, max_examples=40)
 settings.register_profile("thorough", deadline=None, max_examples=300)  # of `make slow`
 settings.load_profile("shiyi")
 

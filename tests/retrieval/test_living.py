@@ -152,7 +152,7 @@ def told(archive: Archive, number: int) -> dict[str, Any] | str:
         return str(error)
 
 
-@settings(max_examples=few(12), phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@settings(max_examples=few(8), phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(steps=st.lists(STEP, min_size=4, max_size=24))
 def test_what_is_kept_follows_every_write(steps: list[tuple[Any, ...]]) -> None:
     """Adding, editing, linking, merging, undoing, purging, asked in between or not."""
