@@ -264,6 +264,9 @@ class Indexes:
         try:
             index.attach_vectors(self._vectors_of(index, model))
         except IndexUnusableError as error:
+            another = self._made_way_for(index)
+            if another is not None:
+                return self._attached(another, model)
             rebuilt = self._rebuilt(index.scope, error)
             if rebuilt is None:
                 index.attach_vectors(_no_vectors(index, model))
@@ -271,6 +274,17 @@ class Indexes:
                 index = rebuilt
                 index.attach_vectors(self._vectors_of(index, model))
         return index
+
+    def _made_way_for(self, index: ScopeIndex) -> ScopeIndex | None:
+        """Return the index in whose favour another session, of another model, removed this one."""
+        served = self._generation_or_none(index.scope)
+        if served is None or index.generation is None:
+            return None
+        if served.directory == index.generation.directory:
+            return None
+        another = self._open[index.scope] = ScopeIndex(index.scope, served)
+        another.refresh(self._store)
+        return another
 
     def _embed_waiting(self, index: ScopeIndex, model: Model) -> None:
         waiting = index.waiting()

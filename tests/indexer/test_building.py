@@ -89,6 +89,22 @@ def test_who_has_to_write_waits_for_the_other(memory: Memory, other: Indexes) ->
     assert served(memory).directory == builds[0].directory
 
 
+def test_who_made_way_goes_on_with_what_serves(memory: Memory, other: Indexes) -> None:
+    """Vectors that another session's build has removed are no damage, and nothing is rebuilt."""
+    memory.indexes.reindex("me")
+    memory.reopen()
+    memory.search("爬山", channels=frozenset({"lexical"}))  # words only, so no vectors are read yet
+    memory.capture("new", "後來下雨了。")
+    other.reindex("me", keywords_only=True)
+
+    found = memory.search("爬山")
+
+    assert not any("rebuilt" in note for note in found.notes)
+    assert len(found.hits) == 8
+    assert served(memory).manifest.embedded == 0
+    assert found.mode == "hybrid"
+
+
 def test_what_makes_way_while_it_is_opened_is_not_missed(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
