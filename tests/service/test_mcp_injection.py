@@ -85,7 +85,7 @@ async def warned(client: Client) -> int:
     return len(found)
 
 
-@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("mode", [ERAS[0], pytest.param(ERAS[1], marks=pytest.mark.slow)])
 def test_two_hundred_injections(
     mode: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
