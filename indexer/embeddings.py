@@ -11,6 +11,7 @@ import os
 import threading
 import zlib
 from collections.abc import Container, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -66,8 +67,9 @@ class EmbeddingStore(Closable):
         directory = self._directory
         make_private_directory(directory)
         with owner_only():
-            self._keys_file = (directory / KEYS).open("a+b", buffering=0)
-            self._rows_file = (directory / ROWS).open("a+b", buffering=0)
+            keys = (directory / KEYS).open("a+b", buffering=0)
+            rows = (directory / ROWS).open("a+b", buffering=0)
+        self._keys_file, self._rows_file = keys, rows
         self._size = os.fstat(self._keys_file.fileno()).st_size // _KEY.itemsize
         self._end = self._end_of_rows()  # where the next one begins
         self._drop_tail()
@@ -85,14 +87,12 @@ class EmbeddingStore(Closable):
                 return
             if _opened.get(self._directory) is self:
                 del _opened[self._directory]
-        self._release()
-
-    def _release(self) -> None:
         self._keys_file.close()
         self._rows_file.close()
 
     def __contains__(self, key: bytes) -> bool:
         """Tell whether there is an intact vector for a key."""
+        self._look_whether_there()
         return self._row(key) is not None
 
     def __len__(self) -> int:
@@ -134,6 +134,7 @@ class EmbeddingStore(Closable):
 
     def get(self, keys: Sequence[bytes]) -> tuple[Array, Array]:
         """Return (vectors float32 (n, dimension), found bool (n,)); what is missing is zero."""
+        self._look_whether_there()
         vectors = np.zeros((len(keys), self.dimension), np.float32)
         found = np.zeros(len(keys), bool)
         for i, key in enumerate(keys):
@@ -145,6 +146,7 @@ class EmbeddingStore(Closable):
 
     def tokens(self, keys: Sequence[bytes]) -> list[Signs]:
         """Return the signs of each text's tokens, (tokens, dimension / 8); none where missing."""
+        self._look_whether_there()
         rows = [self._row(key) or b"" for key in keys]
         shape = -1, self._token_bytes
         return [np.frombuffer(row, np.uint8)[self._vector_bytes :].reshape(shape) for row in rows]
@@ -152,7 +154,6 @@ class EmbeddingStore(Closable):
     def _row(self, key: bytes) -> bytes | None:
         """Return the newest intact row of a key, or None: a damaged one is embedded again."""
         with self._lock:
-            self._look_whether_there()
             while (position := self._find(key)) is not None:
                 named, check, length, start = self._line(position).item()
                 if named == key and self._vector_bytes <= length <= self._end - start:
@@ -163,12 +164,16 @@ class EmbeddingStore(Closable):
             return None
 
     def _look_whether_there(self) -> None:
-        """Begin anew when somebody has removed a file, so that nothing goes into what is gone."""
-        for file in (self._keys_file, self._rows_file):
-            if not os.fstat(file.fileno()).st_nlink:
-                self._release()
+        """Begin anew when somebody has removed a file, so that nothing goes into what is gone.
+
+        Where that cannot be, what is open goes on.
+        """
+        with self._lock, suppress(OSError):
+            files = self._keys_file, self._rows_file
+            if not all(os.fstat(file.fileno()).st_nlink for file in files):
                 self._open()
-                return
+                for file in files:
+                    file.close()
 
     def _end_of_rows(self) -> int:
         """Return where the last row ends that a line tells of and the file holds."""

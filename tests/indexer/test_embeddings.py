@@ -1,6 +1,7 @@
 """Vectors that are kept: append-only, whole after any crash, never computed twice."""
 
 import hashlib
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -183,6 +184,17 @@ def test_files_that_are_removed_while_open_are_begun_anew(
         assert held(store, range(3)) == [2]
     with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
         assert held(store, range(3)) == [2]
+
+
+def test_what_is_open_goes_on_where_nothing_can_be_begun(tmp_path: Path) -> None:
+    """Something else has taken the place of the directory; what was kept is read all the same."""
+    with EmbeddingStore(tmp_path / "v", DIMENSION) as store:
+        store.add([key(1)], Embedded(np.array([vector(1)])))
+        shutil.rmtree(tmp_path / "v")
+        (tmp_path / "v").write_text("in the way", "utf-8")
+        assert held(store, range(3)) == [1]
+        (tmp_path / "v").unlink()
+        assert held(store, range(3)) == []
 
 
 def test_two_who_open_a_directory_share_its_store(tmp_path: Path) -> None:

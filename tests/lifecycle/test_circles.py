@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 from itertools import pairwise
+from typing import TypeVar
 
 import pytest
 from hypothesis import given
@@ -12,11 +13,13 @@ from shiyi.lifecycle import circles
 from shiyi.lifecycle.circles import Order, circles_in, tangles
 
 Links = list[tuple[int, int]]
+End = TypeVar("End", int, str)
 MANY = 40_000
 LINKS = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=40)
 
 
-def ahead(links: set[tuple[str, str]], start: str) -> set[str]:
+def ahead(links: set[tuple[End, End]], start: End) -> set[End]:
+    """Return an end and all that links lead to from it."""
     found, left = {start}, [start]
     while left:
         at = left.pop()

@@ -18,6 +18,7 @@ from shiyi.lifecycle.names import record_id_of
 from shiyi.store import Store
 from shiyi.store.kinds import CHAINS, RELATIONS
 from tests.examples import few
+from tests.lifecycle.test_circles import ahead
 
 Source = Callable[..., Path]
 Line = dict[str, Any]
@@ -153,16 +154,6 @@ def test_no_number_or_date_stops_an_import(memory: shiyi.Memory, source: Source,
 STEPS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=24)
 
 
-def above(links: set[tuple[int, int]], start: int) -> set[int]:
-    found, left = {start}, [start]
-    while left:
-        at = left.pop()
-        new = {dst for src, dst in links if src == at} - found
-        found |= new
-        left += new
-    return found
-
-
 @settings(
     max_examples=few(12), deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
@@ -180,7 +171,7 @@ def test_the_line_that_closes_a_circle_is_refused(
         for part in (steps[:half], steps[half:]):
             wrong = set()
             for number, (src, dst) in enumerate(part, 1):
-                if src in above(stand, dst):
+                if src in ahead(stand, dst):
                     wrong.add(number)
                 else:
                     stand.add((src, dst))

@@ -255,6 +255,16 @@ def meeting(values: dict[int, float]) -> Any:
     return lambda positions: np.array([values.get(place, np.nan) for place in positions.tolist()])
 
 
+def noting(asked: list[int]) -> Any:
+    """Return what meets all positions alike, and notes which were asked about."""
+
+    def met(positions: Any) -> Any:
+        asked.extend(positions.tolist())
+        return np.full(len(positions), 0.2)
+
+    return met
+
+
 def test_tokens_count_above_the_least_of_the_best() -> None:
     """Five times what a document is met by beyond the least; the unknown gets the mean."""
     given = evidence(4, bm25=[9.0, 8.0, 7.0, 6.0], coverage=[0.5] * 4)
@@ -273,11 +283,7 @@ def test_only_the_best_are_met(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fuse_module, "_INTERACTING", 2)
     asked: list[int] = []
 
-    def met(positions: Any) -> Any:
-        asked.extend(positions.tolist())
-        return np.full(len(positions), 0.2)
-
-    fuse(evidence(4, bm25=[1.0, 9.0, 8.0, 2.0]), E5, met=met)
+    fuse(evidence(4, bm25=[1.0, 9.0, 8.0, 2.0]), E5, met=noting(asked))
     assert sorted(asked) == [1, 2]
 
 
@@ -289,11 +295,7 @@ def test_of_many_alike_all_are_met_or_none(
     monkeypatch.setattr(fuse_module, "_INTERACTING", 2)
     asked: list[int] = []
 
-    def met(positions: Any) -> Any:
-        asked.extend(positions.tolist())
-        return np.full(len(positions), 0.2)
-
-    fuse(evidence(1 + alike, bm25=[9.0, *[3.0] * alike]), E5, met=met)
+    fuse(evidence(1 + alike, bm25=[9.0, *[3.0] * alike]), E5, met=noting(asked))
     assert len(asked) == looked_at
 
 
@@ -330,13 +332,9 @@ def test_what_the_best_quote_is_met_with_them(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(fuse_module, "_INTERACTING", 2)
     asked: list[int] = []
 
-    def met(positions: Any) -> Any:
-        asked.extend(positions.tolist())
-        return np.full(len(positions), 0.2)
-
     words = [9.0, 8.0, *[3.0 + place / 100 for place in range(60)], 2.0]
     sources = np.array([*((record, 0) for record in range(2, 62)), (1, 62)])
-    fuse(evidence(63, bm25=words, sources=sources), E5, {"sources"}, met=met)
+    fuse(evidence(63, bm25=words, sources=sources), E5, {"sources"}, met=noting(asked))
     assert sorted(asked) == [0, 1, 60, 61]
 
 
