@@ -89,6 +89,17 @@ def test_judgements(folder: Path, content: str) -> None:
     assert view.judgements == {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 0}}
 
 
+def test_an_id_may_hold_blanks_between_tabs(folder: Path) -> None:
+    """Where a line has tabs, only they part its columns."""
+    more = {"_id": "b c", "text": "四", "metadata": {"scope": "u"}}
+    (folder / "corpus.jsonl").write_text(lines([*CORPUS, more]), "utf-8")
+    (folder / "qrels.tsv").write_text("q1\t0\tb c\t1\n", "utf-8")
+
+    (view,) = load_dataset(folder).views
+
+    assert view.judgements["q1"] == {"b c": 1}
+
+
 @pytest.mark.parametrize(
     ("written", "now"),
     [
